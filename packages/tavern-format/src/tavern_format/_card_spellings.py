@@ -1,0 +1,173 @@
+"""Where each field of a card lives in each specification: one table per spelling.
+
+`mirrors` lists the further places that repeat a field. SillyTavern writes V2 cards with their V1
+fields at the top level; an edit must show there too, or readers of V1 see the old text.
+"""
+
+from tavern_format._kinds import (
+    FLAG,
+    MAPPING,
+    NUMBER,
+    NUMBER_OR_TEXT,
+    TEXT,
+    TEXT_OR_TEXTS,
+    nested,
+    nested_many,
+    number,
+    optional,
+    texts,
+)
+from tavern_format._structure import Field, Kind, Spec
+from tavern_format.card import Asset, CardSpec, CharacterCard, DepthPrompt
+from tavern_format.regex_script import SCRIPTS
+
+_TEXTS = texts()
+_TAGS = texts(split=True)
+_OPTIONAL_NUMBER = optional(NUMBER)
+_TALKATIVENESS = optional(NUMBER_OR_TEXT)
+
+_DEPTH_PROMPT = nested(
+    Spec(
+        "depth-prompt",
+        DepthPrompt,
+        (
+            Field("prompt", ("prompt",), TEXT, default=""),
+            Field("depth", ("depth",), number(4), default=4),
+            Field("role", ("role",), TEXT, default="system"),
+        ),
+    )
+)
+_ASSETS = nested_many(
+    Spec(
+        "asset",
+        Asset,
+        tuple(Field(name, (name,), TEXT, default="") for name in ("type", "uri", "name", "ext")),
+    )
+)
+
+_TEXT_KEYS = {
+    "name": "name",
+    "description": "description",
+    "personality": "personality",
+    "scenario": "scenario",
+    "greeting": "first_mes",
+    "message_examples": "mes_example",
+    "creator_notes": "creator_notes",
+    "system_prompt": "system_prompt",
+    "post_history_instructions": "post_history_instructions",
+    "creator": "creator",
+    "character_version": "character_version",
+    "nickname": "nickname",
+}
+_LIST_KEYS = ("alternate_greetings", "group_only_greetings")
+
+
+def _data(attribute: str, key: str, kind: Kind, default: object = None) -> Field:
+    return Field(attribute, ("data", key), kind, default=default)
+
+
+def _extension(attribute: str, key: str, kind: Kind, default: object = None) -> Field:
+    return Field(attribute, ("data", "extensions", key), kind, default=default)
+
+
+_DATA_FIELDS = (
+    *(_data(attribute, key, TEXT, "") for attribute, key in _TEXT_KEYS.items()),
+    *(_data(name, name, _TEXTS, []) for name in _LIST_KEYS),
+    _data("tags", "tags", _TAGS, []),
+    _data("creator_notes_multilingual", "creator_notes_multilingual", MAPPING, {}),
+    _data("source", "source", TEXT_OR_TEXTS, []),
+    _data("creation_date", "creation_date", _OPTIONAL_NUMBER),
+    _data("modification_date", "modification_date", _OPTIONAL_NUMBER),
+    _data("assets", "assets", _ASSETS),
+    _data("extensions", "extensions", MAPPING, {}),
+    _extension("talkativeness", "talkativeness", _TALKATIVENESS),
+    _extension("favorite", "fav", FLAG, default=False),
+    _extension("world", "world", TEXT, ""),
+    _extension("depth_prompt", "depth_prompt", _DEPTH_PROMPT),
+    _extension("regex_scripts", "regex_scripts", SCRIPTS),
+)
+_MIRRORS = {
+    "name": (("name",), ("char_name",)),
+    "description": (("description",), ("char_persona",), ("context",)),
+    "personality": (("personality",),),
+    "scenario": (("scenario",), ("world_scenario",)),
+    "greeting": (("first_mes",), ("char_greeting",), ("greeting",)),
+    "message_examples": (("mes_example",), ("example_dialogue",)),
+    "creator_notes": (("creatorcomment",), ("creator_notes",)),
+    "creator": (("creator",),),
+    "tags": (("tags",),),
+    "talkativeness": (("talkativeness",),),
+    "favorite": (("fav",),),
+}
+
+
+def _top(attribute: str, key: str) -> Field:
+    return Field(attribute, (key,), TEXT, default="")
+
+
+_V1_FIELDS = (
+    *(
+        _top(name, _TEXT_KEYS[name])
+        for name in (
+            "name", "description", "personality", "scenario", "greeting", "message_examples",
+            "creator",
+        )
+    ),
+    Field(
+        "creator_notes",
+        ("creatorcomment",),
+        TEXT,
+        fetch=lambda objects, _: [
+            raw.get("creator_notes", "")
+            if raw.get("creatorcomment") is None
+            else raw["creatorcomment"]
+            for raw in objects
+        ],
+        store=lambda target, value: target.update(
+            {"creator_notes" if target.get("creatorcomment") is None else "creatorcomment": value}
+        ),
+    ),
+    Field("tags", ("tags",), _TAGS, default=[]),
+    Field("talkativeness", ("talkativeness",), _TALKATIVENESS),
+    Field("favorite", ("fav",), FLAG, default=False),
+)
+_GRADIO_FIELDS = (
+    _top("name", "char_name"),
+    _top("description", "char_persona"),
+    _top("scenario", "world_scenario"),
+    _top("greeting", "char_greeting"),
+    _top("message_examples", "example_dialogue"),
+)
+_WEBUI_FIELDS = (
+    _top("name", "name"),
+    _top("description", "context"),
+    _top("greeting", "greeting"),
+)
+
+CARD_SPECS: dict[CardSpec, Spec[CharacterCard]] = {
+    CardSpec.V1: Spec("v1", CharacterCard, _V1_FIELDS),
+    CardSpec.V2: Spec("v2", CharacterCard, _DATA_FIELDS, _MIRRORS),
+    CardSpec.V3: Spec("v3", CharacterCard, _DATA_FIELDS, _MIRRORS),
+    CardSpec.GRADIO: Spec("gradio", CharacterCard, _GRADIO_FIELDS),
+    CardSpec.TEXT_GENERATION_WEBUI: Spec("text-generation-webui", CharacterCard, _WEBUI_FIELDS),
+}
+
+REQUIRED_KEYS: dict[CardSpec, tuple[str, ...]] = {
+    CardSpec.V1: ("name", "description", "personality", "scenario", "first_mes", "mes_example"),
+    CardSpec.V2: (
+        "name", "description", "personality", "scenario", "first_mes", "mes_example",
+        "creator_notes", "system_prompt", "post_history_instructions", "alternate_greetings",
+        "tags", "creator", "character_version", "extensions",
+    ),
+    CardSpec.V3: (
+        "name", "description", "personality", "scenario", "first_mes", "mes_example",
+        "creator_notes", "system_prompt", "post_history_instructions", "alternate_greetings",
+        "tags", "creator", "character_version", "extensions", "group_only_greetings",
+    ),
+    CardSpec.GRADIO: (),
+    CardSpec.TEXT_GENERATION_WEBUI: (),
+}
+"""What each specification calls required; nothing but a name is required here."""
+
+LABELS = {CardSpec.V2: ("chara_card_v2", "2.0"), CardSpec.V3: ("chara_card_v3", "3.0")}
+"""`spec` and `spec_version` as each specification asks for them."""

@@ -1,0 +1,349 @@
+"""From JSON objects to frozen models and back without losing anything: tables, not code per model.
+
+A model class is plain attrs. A `Spec` says where each of its attributes lives in one spelling of
+the resource (SillyTavern's file, a card's `character_book`, ...). `decode_all` reads many objects
+at once, column by column: for a book of 10,000 entries the types of one column are checked by C
+loops, and only a column that holds something odd is looked at value by value. `encode` starts
+from the object that was read and writes only what differs from it, so that unknown keys, key
+order, odd types and `null` survive whatever the caller did not touch.
+
+Knows JSON and attrs only; no resource.
+"""
+
+import marshal
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import repeat
+from typing import Any, Generic, NamedTuple, TypeVar, cast, overload
+
+import attrs
+from attrs import field, frozen
+
+from tavern_format._json_text import JsonObject
+from tavern_format.diagnostics import Report, pointer, warn
+
+M = TypeVar("M")
+Column = list[Any]
+Fetch = Callable[[Sequence[JsonObject], Sequence[str | int]], Column]
+ABSENT = object()
+"""Stands for a key that is not there, where that differs from `null`."""
+
+
+class Misfit(Exception):  # noqa: N818 - a signal inside this package, never an error of a caller
+    """A JSON value of another type than its place asks for, and what it is read as instead."""
+
+    def __init__(self, usable: object, wanted: str) -> None:
+        """Keep the value to go on with."""
+        super().__init__(wanted)
+        self.usable = usable
+        self.wanted = wanted
+
+
+@frozen
+class Kind:
+    """How one sort of JSON value is read and written."""
+
+    exact: frozenset[type]
+    """JSON types (as Python holds them) that are taken as they are."""
+    read: Callable[[Any], Any]
+    """Any other JSON value to the model's value; raises Misfit."""
+    write: Callable[[Any], Any] = lambda value: value
+    bulk: Callable[[Column], Column | None] = lambda column: None
+    """A whole column at once, or None where it holds something `read` must look at."""
+
+    def read_column(self, column: Column, place: Callable[[int], str], report: Report) -> Column:
+        """Read one attribute of many objects; `place(i)` is the pointer of the i-th value."""
+        if self.exact and holds_only(column, self.exact):
+            return column
+        done = self.bulk(column)
+        if done is not None:
+            return done
+        return [self._read_one(value, index, place, report) for index, value in enumerate(column)]
+
+    def _read_one(
+        self, value: object, index: int, place: Callable[[int], str], report: Report
+    ) -> object:
+        if type(value) in self.exact:
+            return value
+        try:
+            return self.read(value)
+        except Misfit as misfit:
+            message = f"{misfit.wanted} is needed here, not {json_type(value)}; the text is kept"
+            warn(report, "FIELD_TYPE", place(index), message)
+            return misfit.usable
+
+
+_SINGLETONS = frozenset({bool, type(None)})
+
+
+def holds_only(column: Column, types: frozenset[type]) -> bool:
+    """Tell whether every value of a column is of one of the types (exactly: 1 is no bool).
+
+    Columns of switches are the bulk of a book. marshal writes `true`, `false` and `null` as one
+    byte each, four times as fast as a loop asks for types.
+    """
+    if types <= _SINGLETONS:
+        allowed = (b"TF" if bool in types else b"") + (b"N" if type(None) in types else b"")
+        return not marshal.dumps(column)[_MARSHAL_HEAD:].strip(allowed)
+    return set(map(type, column)) <= types
+
+
+_MARSHAL_HEAD = len(marshal.dumps([]))
+
+
+@frozen
+class Field:
+    """One attribute of a model and its place in one spelling."""
+
+    attribute: str
+    path: tuple[str, ...]
+    """Keys from the object down: `("depth",)`, `("extensions", "depth")`."""
+    kind: Kind
+    default: Any = None
+    """JSON value that an absent key stands for."""
+    null_is_absent: bool = False
+    """True where `null` means the default too, as behind JavaScript's `??`."""
+    fetch: Fetch | None = None
+    """For the few attributes that are read from more than one key."""
+    store: Callable[[JsonObject, Any], None] | None = None
+    """The counterpart of `fetch`."""
+
+    def column(
+        self, parents: Sequence[JsonObject] | None, keys: Sequence[str | int]
+    ) -> Column:
+        """Collect the JSON value from every parent (the object that holds the last key)."""
+        if parents is None:
+            return [self.default] * len(keys)
+        if self.fetch is not None:
+            return self.fetch(parents, keys)
+        column = list(map(dict.get, parents, repeat(self.path[-1]), repeat(self.default)))
+        if self.null_is_absent and self.default is not None:
+            return [self.default if value is None else value for value in column]
+        return column
+
+    @property
+    def parent(self) -> tuple[str, ...]:
+        """Path of the object that holds the value; a `fetch` starts at the top."""
+        return () if self.fetch is not None else self.path[:-1]
+
+    def write(self, target: JsonObject, value: object) -> None:
+        """Put the attribute into an object that belongs to the writer."""
+        written = self.kind.write(value)
+        if self.store is not None:
+            self.store(target, written)
+            return
+        for key in self.path[:-1]:
+            target[key] = target = dict(_object(target.get(key)))
+        target[self.path[-1]] = written
+
+
+class Origin(NamedTuple):
+    """Where a model was read from: what makes writing it back lossless."""
+
+    spec: "Spec[Any]"
+    raw: JsonObject
+    """The object as parsed. Belongs to the reader: never change it."""
+    key: str | int
+    """Its key or index in the container it came from."""
+
+
+class Models(Sequence[M]):
+    """An immutable sequence of models, made together when one of them is first needed.
+
+    Of a book that is only checked, converted or counted, no entry is ever made.
+    """
+
+    __slots__ = ("_count", "_made", "_make")
+
+    def __init__(self, count: int, make: Callable[[], Iterable[M]]) -> None:
+        """Remember how to make all `count` models."""
+        self._count = count
+        self._make: Callable[[], Iterable[M]] | None = make
+        self._made: tuple[M, ...] = ()
+
+    def _all(self) -> tuple[M, ...]:
+        make = self._make
+        if make is not None:
+            self._made = tuple(make())
+            self._make = None
+        return self._made
+
+    def __len__(self) -> int:
+        return self._count
+
+    @overload
+    def __getitem__(self, index: int) -> M: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[M, ...]: ...
+    def __getitem__(self, index: int | slice) -> M | tuple[M, ...]:
+        return self._all()[index]
+
+    def __iter__(self) -> Iterator[M]:
+        return iter(self._all())
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Models | tuple):
+            return self._all() == tuple(other)
+        return NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._all())
+
+    def __repr__(self) -> str:
+        return repr(self._all())
+
+
+@frozen
+class Spec(Generic[M]):
+    """One spelling of one model."""
+
+    name: str
+    model: type[M]
+    fields: tuple[Field, ...]
+    mirrors: Mapping[str, tuple[tuple[str, ...], ...]] = field(factory=dict)
+    """Attribute to further places that repeat it; written on an edit where they exist."""
+    _draft: Any = field(init=False, repr=False, eq=False)
+    _defaults: Mapping[str, Any] = field(init=False, repr=False, eq=False)
+
+    @_draft.default
+    def _make_draft(self) -> Any:  # noqa: ANN401
+        return _draft_class(self.model)
+
+    @_defaults.default
+    def _find_defaults(self) -> Mapping[str, Any]:
+        return {
+            found.name: found.default
+            for found in attrs.fields(cast("Any", self.model))
+            if found.default is not attrs.NOTHING
+        }
+
+    def decode(self, raw: JsonObject, path: str, report: Report, key: str | int = 0) -> M:
+        """Read one object; odd values are reported and replaced, nothing raises."""
+        return self.decode_all([raw], lambda _: path, report, [key])[0]
+
+    def decode_all(
+        self,
+        objects: Sequence[JsonObject],
+        place: Callable[[int], str],
+        report: Report,
+        keys: Sequence[str | int] | None = None,
+    ) -> "Models[M]":
+        """Read many objects of one container, in order; `place(i)` is the i-th pointer.
+
+        Every value is looked at and reported now; the models are made when first asked for.
+        """
+        names = range(len(objects)) if keys is None else keys
+        parents: _Parents = {(): objects}
+        columns: dict[str, Iterable[Any]] = {
+            row.attribute: row.kind.read_column(
+                row.column(_descend(parents, row.parent), names), _under(place, row.path), report
+            )
+            for row in self.fields
+        }
+        columns["origin"] = map(Origin, repeat(self), objects, names)
+        return Models(len(objects), lambda: self._build(columns, len(objects)))
+
+    def _build(self, columns: Mapping[str, Iterable[Any]], count: int) -> list[M]:
+        ordered = [
+            columns[found.name] if found.name in columns else repeat(self._default(found.name), count)
+            for found in attrs.fields(cast("Any", self.model))
+        ]
+        models = list(map(self._draft, *ordered))
+        for model in models:
+            model.__class__ = self.model
+        return models
+
+    def _default(self, name: str) -> object:
+        default = self._defaults[name]
+        return default.factory() if isinstance(default, attrs.Factory) else default  # type: ignore[arg-type]
+
+    def encode(self, model: M) -> JsonObject:
+        """Write one model in this spelling: its own object with the edited attributes replaced."""
+        origin: Origin | None = cast("Any", model).origin
+        if origin is None or origin.spec.name != self.name:
+            return self._write(model, {}, self.fields)
+        before = self.decode(origin.raw, "", _ignore, origin.key)
+        edited = [
+            row
+            for row in self.fields
+            if not _same(getattr(before, row.attribute), getattr(model, row.attribute))
+        ]
+        return self._write(model, dict(origin.raw), edited) if edited else origin.raw
+
+    def _write(self, model: M, target: JsonObject, rows: Iterable[Field]) -> JsonObject:
+        for row in sorted(rows, key=lambda row: len(row.path)):  # `extensions` before its members
+            value = getattr(model, row.attribute)
+            row.write(target, value)
+            for mirror in self.mirrors.get(row.attribute, ()):
+                if _holds(target, mirror):
+                    attrs.evolve(row, path=mirror, store=None).write(target, value)
+        return target
+
+
+def _draft_class(model: type[Any]) -> type[Any]:
+    """Make a class with the model's very slots whose `__init__` assigns plainly.
+
+    The `__init__` of a frozen attrs class calls `object.__setattr__` per attribute, which costs
+    three times as much: a third of the time of parsing a large book. A draft is turned into the
+    model by setting `__class__`, which CPython allows between classes of one layout; a slot for
+    weak references would break that, so models go without.
+    """
+    slots = {found.name: attrs.field(default=None) for found in attrs.fields(model)}
+    return attrs.make_class(
+        f"_{model.__name__}Draft", slots, slots=True, weakref_slot=False, eq=False, repr=False
+    )
+
+
+def _same(before: object, after: object) -> bool:
+    return before is after or (type(before) is type(after) and before == after)
+
+
+def _holds(target: JsonObject, path: tuple[str, ...]) -> bool:
+    node: object = target
+    for key in path:
+        if not isinstance(node, dict) or key not in node:
+            return False
+        node = node[key]
+    return True
+
+
+def _ignore(_: object) -> None:
+    """Drop a diagnostic that was given when the value was first read."""
+
+
+_Parents = dict[tuple[str, ...], Sequence[JsonObject] | None]
+
+
+def _descend(known: _Parents, path: tuple[str, ...]) -> Sequence[JsonObject] | None:
+    """List the objects at a path, one per model; None where no model has one there."""
+    if path not in known:
+        outer = _descend(known, path[:-1])
+        found = [] if outer is None else [parent.get(path[-1]) for parent in outer]
+        some = any(isinstance(child, dict) for child in found)
+        known[path] = [_object(child) for child in found] if some else None
+    return known[path]
+
+
+def _under(place: Callable[[int], str], path: tuple[str, ...]) -> Callable[[int], str]:
+    return lambda index: pointer(place(index), *path)
+
+
+def _object(value: object) -> JsonObject:
+    return value if isinstance(value, dict) else {}
+
+
+def json_type(value: object) -> str:
+    """Name a value's JSON type with its article, for messages.
+
+    >>> json_type([1])
+    'an array'
+    """
+    names = {
+        str: "a string",
+        bool: "a boolean",
+        int: "a number",
+        float: "a number",
+        list: "an array",
+        dict: "an object",
+        type(None): "null",
+    }
+    return names.get(type(value), type(value).__name__)

@@ -1,0 +1,321 @@
+"""The `tavern-format` command: look at, check and convert files.
+
+The only module of the package that reads files and writes them. Every fault of the input is one
+line on standard error; exit status 0 is success, 1 an input that cannot be used (or, for
+`validate`, problems), 2 wrong arguments.
+"""
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+from tavern_format._book_files import convert_world_book, dump_world_book
+from tavern_format._card_writing import dump_card, dump_card_charx, dump_card_png
+from tavern_format._version import __version__
+from tavern_format.card import CardSpec, CharacterCard
+from tavern_format.cli_report import inspection, inspection_lines, printable, problem_line
+from tavern_format.diagnostics import Diagnostic, Severity
+from tavern_format.errors import FormatError, LimitExceededError
+from tavern_format.limits import DEFAULT_LIMITS
+from tavern_format.resource import parse_resource
+from tavern_format.world_book import BookSpelling, WorldBook
+
+import attrs
+
+STANDARD = "-"
+_CARD_TARGETS = {"v1": CardSpec.V1, "v2": CardSpec.V2, "v3": CardSpec.V3}
+_BOOK_TARGETS = {
+    "world-book": BookSpelling.WORLD_INFO,
+    "character-book": BookSpelling.CHARACTER_BOOK,
+}
+TARGETS = (*_CARD_TARGETS, "png", "charx", *_BOOK_TARGETS)
+
+
+class CommandError(Exception):
+    """Something that ends the command with one line on standard error."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; returns the exit status. `arguments` default to those of the process."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="backslashreplace")
+    options = _parser().parse_args(arguments)
+    try:
+        status: int = options.run(options)
+        sys.stdout.flush()
+    except CommandError as fault:
+        print(f"tavern-format: {fault}", file=sys.stderr)
+        return 1
+    except BrokenPipeError:
+        # The reader has seen enough; without this Python complains once more at its exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        return 130
+    return status
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="tavern-format",
+        description="Look at, check and convert SillyTavern resources. FILE may be - for standard"
+        " input; the kind of a file is told by its content.",
+    )
+    parser.add_argument("--version", action="version", version=f"tavern-format {__version__}")
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+
+    inspect = commands.add_parser("inspect", help="say what a file is and what it holds")
+    inspect.add_argument("file", metavar="FILE")
+    inspect.add_argument("--json", action="store_true", help="print one JSON document")
+    inspect.set_defaults(run=_inspect)
+
+    validate = commands.add_parser("validate", help="list the problems of files, one a line")
+    validate.add_argument("files", metavar="FILE", nargs="+")
+    validate.add_argument("--strict", action="store_true", help="infos are problems too")
+    validate.add_argument("--json", action="store_true", help="print one JSON document")
+    validate.set_defaults(run=_validate)
+
+    convert = commands.add_parser("convert", help="write a card or a book in another form")
+    convert.add_argument("file", metavar="FILE")
+    convert.add_argument("--to", required=True, choices=TARGETS)
+    convert.add_argument("--picture", metavar="PNG", help="picture for --to png")
+    _add_output(convert)
+    convert.set_defaults(run=_convert)
+
+    extract = commands.add_parser("extract", help="take the card JSON, or its book, out of a file")
+    extract.add_argument("file", metavar="FILE")
+    extract.add_argument("--book", action="store_true", help="the embedded book, as a world book")
+    extract.add_argument("--files", metavar="DIR", help="also write the card's files below DIR")
+    _add_output(extract)
+    extract.set_defaults(run=_extract)
+
+    embed = commands.add_parser("embed", help="put a card into a PNG, or a book into a card")
+    embed.add_argument("file", metavar="CARD")
+    target = embed.add_mutually_exclusive_group(required=True)
+    target.add_argument("--into", metavar="PNG", help="the picture that shall carry the card")
+    target.add_argument("--book", metavar="BOOK", help="the world book to put into the card")
+    _add_output(embed)
+    embed.set_defaults(run=_embed)
+    return parser
+
+
+def _add_output(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "-o", "--output", metavar="OUT", default=STANDARD, help="default: standard output"
+    )
+    parser.add_argument("--force", action="store_true", help="overwrite OUT")
+
+
+# --- commands --------------------------------------------------------------------------------
+
+
+def _inspect(options: argparse.Namespace) -> int:
+    data = _read(options.file)
+    try:
+        found, parsed = parse_resource(data)
+    except FormatError as fault:
+        raise _unusable(options.file, fault) from None
+    facts = inspection(found, parsed, len(data))
+    if options.json:
+        _print_json({"file": options.file, **facts})
+        return 0
+    _print_lines(inspection_lines(facts))
+    return 0
+
+
+def _validate(options: argparse.Namespace) -> int:
+    results = [(file, _problems(file)) for file in options.files]
+    if options.json:
+        documents = [
+            {"file": file, "problems": [_problem_json(problem) for problem in problems]}
+            for file, problems in results
+        ]
+        _print_json(documents)
+    else:
+        several = len(results) > 1
+        for file, problems in results:
+            prefix = f"{printable(file)}: " if several else ""
+            _print_lines(prefix + problem_line(problem) for problem in problems)
+    harmless = set() if options.strict else {Severity.INFO}
+    failed = any(problem.severity not in harmless for _, found in results for problem in found)
+    return 1 if failed else 0
+
+
+def _problems(file: str) -> tuple[Diagnostic, ...]:
+    try:
+        _, parsed = parse_resource(_read(file))
+    except FormatError as fault:
+        place = getattr(fault, "path", None) or ""
+        offset = getattr(fault, "offset_bytes", None)
+        message = fault.message if offset is None else f"{fault.message} (byte {offset})"
+        return (Diagnostic(fault.code, Severity.ERROR, place, message),)
+    except CommandError as fault:
+        return (Diagnostic("FILE_UNREADABLE", Severity.ERROR, "", str(fault)),)
+    return parsed.diagnostics
+
+
+def _convert(options: argparse.Namespace) -> int:
+    value = _parse(options.file)
+    _write(options, _converted(value, options))
+    return 0
+
+
+def _converted(value: Any, options: argparse.Namespace) -> bytes:  # noqa: ANN401
+    spelling = _BOOK_TARGETS.get(options.to)
+    try:
+        if spelling is not None:
+            book = value.character_book if isinstance(value, CharacterCard) else value
+            if not isinstance(book, WorldBook):
+                _refuse(f"{printable(options.file)}: there is no world book in this file")
+            name = Path(options.file).stem if options.file != STANDARD else "world"
+            return dump_world_book(convert_world_book(book, spelling, name=name), indent=4)
+        if not isinstance(value, CharacterCard):
+            _refuse(f"{printable(options.file)}: only a character card becomes {options.to}")
+        if options.to == "png":
+            return dump_card_png(value, _picture(options))
+        if options.to == "charx":
+            return dump_card_charx(value)
+        return dump_card(value, spec=_CARD_TARGETS[options.to], indent=4)
+    except FormatError as fault:
+        raise _unusable(options.file, fault) from None
+
+
+def _picture(options: argparse.Namespace) -> bytes | None:
+    """Take the named picture, else the PNG that the card came in, else none."""
+    if options.picture is not None:
+        return _read(options.picture)
+    if options.file == STANDARD:
+        return None
+    data = _read(options.file)
+    return data if data.startswith(b"\x89PNG") else None
+
+
+def _extract(options: argparse.Namespace) -> int:
+    card = _parse_card(options.file)
+    if options.files is not None:
+        _write_files(Path(options.files), card, force=options.force)
+    if not options.book:
+        _write(options, dump_card(card, indent=4))
+        return 0
+    if card.character_book is None:
+        _refuse(f"{printable(options.file)}: the card has no book")
+    book = convert_world_book(card.character_book, BookSpelling.WORLD_INFO, name=card.name)
+    _write(options, dump_world_book(book, indent=4))
+    return 0
+
+
+def _embed(options: argparse.Namespace) -> int:
+    card = _parse_card(options.file)
+    try:
+        if options.into is not None:
+            _write(options, dump_card_png(card, _read(options.into)))
+            return 0
+        book = _parse(options.book)
+        if not isinstance(book, WorldBook):
+            _refuse(f"{printable(options.book)}: this is no world book")
+        name = Path(options.book).stem
+        inner = convert_world_book(book, BookSpelling.CHARACTER_BOOK, name=name)
+        _write(options, dump_card(attrs.evolve(card, character_book=inner), indent=4))
+    except FormatError as fault:
+        raise _unusable(options.into or options.book, fault) from None
+    return 0
+
+
+# --- files -----------------------------------------------------------------------------------
+
+
+def _parse(file: str) -> Any:  # noqa: ANN401
+    try:
+        return parse_resource(_read(file))[1].value
+    except FormatError as fault:
+        raise _unusable(file, fault) from None
+
+
+def _parse_card(file: str) -> CharacterCard:
+    value = _parse(file)
+    if not isinstance(value, CharacterCard):
+        _refuse(f"{printable(file)}: this is no character card")
+    return value
+
+
+def _read(file: str) -> bytes:
+    maximum = DEFAULT_LIMITS.input_bytes
+    try:
+        if file == STANDARD:
+            data = sys.stdin.buffer.read(maximum + 1)
+        else:
+            with Path(file).open("rb") as stream:
+                data = stream.read(maximum + 1)
+    except OSError as fault:
+        raise CommandError(f"{printable(file)}: {fault.strerror or fault}") from None
+    if len(data) > maximum:
+        fault = LimitExceededError(
+            limit="input_bytes", actual=len(data), maximum=maximum, unit="bytes"
+        )
+        raise _unusable(file, fault)
+    return data
+
+
+def _write(options: argparse.Namespace, data: bytes) -> None:
+    if options.output != STANDARD:
+        _write_file(Path(options.output), data, force=options.force)
+        return
+    if sys.stdout.isatty() and data[:1] not in (b"{", b"["):
+        _refuse("the result is no text: name a file with -o")
+    sys.stdout.buffer.write(data)
+    if data[:1] in (b"{", b"["):
+        sys.stdout.buffer.write(b"\n")
+
+
+def _write_file(path: Path, data: bytes, *, force: bool) -> None:
+    try:
+        with path.open("wb" if force else "xb") as stream:
+            stream.write(data)
+    except FileExistsError:
+        raise CommandError(f"{printable(str(path))}: exists (--force overwrites it)") from None
+    except OSError as fault:
+        raise CommandError(f"{printable(str(path))}: {fault.strerror or fault}") from None
+
+
+def _write_files(folder: Path, card: CharacterCard, *, force: bool) -> None:
+    """Write the card's files; the reader has refused every path that leads out of the folder."""
+    for name, data in card.files.items():
+        path = folder / name
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as fault:
+            raise CommandError(f"{printable(str(path))}: {fault.strerror or fault}") from None
+        _write_file(path, data, force=force)
+
+
+def _print_lines(lines: Iterable[str]) -> None:
+    for line in lines:
+        print(line)
+
+
+def _print_json(document: object) -> None:
+    print(json.dumps(document, ensure_ascii=False, indent=2))
+
+
+def _problem_json(problem: Diagnostic) -> dict[str, str]:
+    return {
+        "severity": problem.severity,
+        "code": problem.code,
+        "pointer": problem.path,
+        "message": problem.message,
+    }
+
+
+def _unusable(file: str, fault: FormatError) -> CommandError:
+    name = "standard input" if file == STANDARD else printable(file)
+    return CommandError(f"{name}: {fault}")
+
+
+def _refuse(message: str) -> NoReturn:
+    raise CommandError(message)

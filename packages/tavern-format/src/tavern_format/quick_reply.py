@@ -1,0 +1,155 @@
+"""Quick replies: sets of buttons, and the older form of slots.
+
+Source: SillyTavern 1.19.0, public/scripts/extensions/quick-reply (index.js, src/QuickReplySet.js).
+"""
+
+from typing import Any
+
+from attrs import field, frozen
+
+from tavern_format import _json_text as json_text
+from tavern_format._json_text import JsonObject
+from tavern_format._kinds import FLAG, TEXT, js_truthy, nested_many, number
+from tavern_format._structure import Field, Origin, Spec, json_type
+from tavern_format.diagnostics import Diagnostic, Parsed, info
+from tavern_format.errors import MalformedResourceError
+from tavern_format.limits import DEFAULT_LIMITS, Limits
+
+SET_VERSION = 2
+
+
+@frozen(kw_only=True, weakref_slot=False)
+class QuickReply:
+    """One button."""
+
+    id: float = 0
+    label: str = ""
+    title: str = ""
+    message: str = ""
+    """Text or slash commands."""
+    is_hidden: bool = False
+    automation_id: str = ""
+    origin: Origin | None = field(default=None, repr=False, eq=False)
+
+
+@frozen(kw_only=True, weakref_slot=False)
+class QuickReplySet:
+    """A named set of buttons."""
+
+    name: str = ""
+    disable_send: bool = False
+    place_before_input: bool = False
+    inject_input: bool = False
+    replies: tuple[QuickReply, ...] = ()
+    origin: Origin | None = field(default=None, repr=False, eq=False)
+
+
+_REPLY_SPEC = Spec(
+    "quick-reply",
+    QuickReply,
+    (
+        Field("id", ("id",), number(0), default=0),
+        Field("label", ("label",), TEXT, default=""),
+        Field("title", ("title",), TEXT, default=""),
+        Field("message", ("message",), TEXT, default=""),
+        Field("is_hidden", ("isHidden",), FLAG, default=False),
+        Field("automation_id", ("automationId",), TEXT, default=""),
+    ),
+)
+_SET_SPEC = Spec(
+    "quick-reply-set",
+    QuickReplySet,
+    (
+        Field("name", ("name",), TEXT, default=""),
+        Field("disable_send", ("disableSend",), FLAG, default=False),
+        Field("place_before_input", ("placeBeforeInput",), FLAG, default=False),
+        Field("inject_input", ("injectInput",), FLAG, default=False),
+        Field("replies", ("qrList",), nested_many(_REPLY_SPEC)),
+    ),
+)
+
+
+def parse_quick_replies(
+    data: bytes, *, limits: Limits = DEFAULT_LIMITS
+) -> Parsed[QuickReplySet]:
+    """Parse a set of quick replies; slots of the older form are converted with a diagnostic.
+
+    Raises MalformedResourceError (JSON_*, QUICK_REPLIES_SHAPE).
+    """
+    json_text.check_size(data, limits)
+    found: list[Diagnostic] = []
+    document = json_text.load(data, limits, found.append)
+    if not isinstance(document, dict):
+        message = f"quick replies are an object, not {json_type(document)}"
+        raise MalformedResourceError("QUICK_REPLIES_SHAPE", message, path="")
+    if not _is_current(document):
+        document = migrate_quick_replies(document)
+        message = "the older form with slots was converted"
+        info(found.append, "QUICK_REPLIES_MIGRATED", "", message)
+    return Parsed(_SET_SPEC.decode(document, "", found.append), tuple(found))
+
+
+def dump_quick_replies(replies: QuickReplySet, *, indent: int | None = None) -> bytes:
+    """Write a set in the present form."""
+    written = _SET_SPEC.encode(replies)
+    if replies.origin is None:
+        written = {"version": SET_VERSION, **written}
+    return json_text.dump(written, indent=indent)
+
+
+def _is_current(document: JsonObject) -> bool:
+    version = document.get("version")
+    return version == SET_VERSION and isinstance(version, int) and not isinstance(version, bool)
+
+
+_EVENTS = (
+    ("executeOnStartup", "autoExecute_appStartup"),
+    ("executeOnUser", "autoExecute_userMessage"),
+    ("executeOnAi", "autoExecute_botMessage"),
+    ("executeOnChatChange", "autoExecute_chatLoad"),
+    ("executeOnGroupMemberDraft", "autoExecute_groupMemberDraft"),
+    ("executeOnNewChat", "autoExecute_newChat"),
+    ("executeBeforeGeneration", "autoExecute_beforeGeneration"),
+)
+"""Switch of a button, and of the slot it comes from."""
+
+
+def migrate_quick_replies(raw: JsonObject) -> JsonObject:
+    """Convert slots (version 1) to a set of version 2, as SillyTavern does when it loads them.
+
+    The old keys stay beside the new ones. Raises MalformedResourceError (QUICK_REPLIES_SHAPE)
+    where there are no slots.
+    """
+    slots = raw.get("quickReplySlots")
+    if not isinstance(slots, list):
+        message = "neither a set of version 2 nor `quickReplySlots`"
+        raise MalformedResourceError("QUICK_REPLIES_SHAPE", message, path="/quickReplySlots")
+    return {
+        **raw,
+        "version": SET_VERSION,
+        "disableSend": _or(raw.get("quickActionEnabled"), fallback=False),
+        "placeBeforeInput": _or(raw.get("placeBeforeInputEnabled"), fallback=False),
+        "injectInput": _or(raw.get("AutoInputInject"), fallback=False),
+        "qrList": [_button(slot, at) for at, slot in enumerate(slots) if isinstance(slot, dict)],
+    }
+
+
+def _button(slot: JsonObject, at: int) -> JsonObject:
+    return {
+        "id": at + 1,
+        "label": _or(slot.get("label"), fallback=""),
+        "title": _or(slot.get("title"), fallback=""),
+        "message": _or(slot.get("mes"), fallback=""),
+        "isHidden": _or(slot.get("hidden"), fallback=False),
+        **{new: _or(slot.get(old), fallback=False) for new, old in _EVENTS},
+        "automationId": _or(slot.get("automationId"), fallback=""),
+        "contextList": [
+            {"set": item.get("preset"), "isChained": item.get("chain")}
+            for item in slot.get("contextMenu") or []
+            if isinstance(item, dict)
+        ],
+    }
+
+
+def _or(value: Any, *, fallback: object) -> Any:  # noqa: ANN401
+    return value if js_truthy(value) else fallback

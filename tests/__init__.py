@@ -1,0 +1,1 @@
+"""What needs two packages or the whole tree: boundaries, determinism, packaging, README."""

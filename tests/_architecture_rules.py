@@ -9,8 +9,8 @@ import ast
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
-from typing import NamedTuple
+
+from tests._module import Module
 
 EFFECT_MODULES = frozenset({"cli", "__main__"})
 """The modules of a pure package that may read and print. Nothing imports them."""
@@ -42,6 +42,8 @@ FORBIDDEN_NAMES: Mapping[str, str] = {
     "io.FileIO": "opens a file",
     "io.open": "opens a file",
     "io.open_code": "opens a file",
+    "marshal.load": "trusts the bytes it reads",
+    "marshal.loads": "trusts the bytes it reads",
     "uuid.getnode": "reads the machine",
     "uuid.uuid1": "reads the clock",
     "uuid.uuid4": "reads random bytes",
@@ -67,95 +69,6 @@ class Boundary:
     """Dotted names of the siblings' submodules, less those that are also public names."""
 
 
-class Import(NamedTuple):
-    """One imported name: `from module import name`, or `import module` with no name."""
-
-    module: str
-    name: str | None
-    line: int
-
-    @property
-    def top(self) -> str:
-        """The top-level package it comes from."""
-        return self.module.partition(".")[0]
-
-    @property
-    def dotted(self) -> str:
-        """Everything the statement reaches."""
-        return f"{self.module}.{self.name}" if self.name else self.module
-
-
-@dataclass(frozen=True)
-class Module:
-    """One module: its dotted name and its source text."""
-
-    name: str
-    text: str
-
-    @cached_property
-    def nodes(self) -> tuple[ast.AST, ...]:
-        """Every node of its syntax tree."""
-        return tuple(ast.walk(ast.parse(self.text)))
-
-    @property
-    def inner(self) -> str:
-        """Its dotted name inside its package."""
-        return self.name.partition(".")[2]
-
-    @property
-    def has_effects(self) -> bool:
-        """Whether it is one of the modules that may read and print."""
-        return self.inner in EFFECT_MODULES
-
-    def is_pure(self, boundary: Boundary) -> bool:
-        """Whether the purity rules hold for it."""
-        if self.has_effects:
-            return False
-        return any(
-            f"{self.inner}.".startswith(f"{part}." if part else "") for part in boundary.pure
-        )
-
-    @cached_property
-    def imports(self) -> tuple[Import, ...]:
-        """Every import anywhere in it, relative ones made absolute."""
-        return tuple(
-            Import(module, alias, node.lineno)
-            for node in self.nodes
-            if isinstance(node, ast.Import | ast.ImportFrom)
-            for module, alias in self._reached(node)
-        )
-
-    @cached_property
-    def references(self) -> tuple[tuple[str, int], ...]:
-        """Dotted origin and line of every name and attribute that leads back to an import."""
-        origins = self._origins()
-        return tuple(
-            (dotted, node.lineno)
-            for node in self.nodes
-            if isinstance(node, ast.Attribute | ast.Name) and (dotted := _origin(node, origins))
-        )
-
-    def _reached(self, node: ast.Import | ast.ImportFrom) -> Iterator[tuple[str, str | None]]:
-        if isinstance(node, ast.Import):
-            return ((alias.name, None) for alias in node.names)
-        # The name of `__init__` ends in `.__init__`, so one level up is its package there too.
-        base = self.name.split(".")[: -node.level] if node.level else []
-        module = ".".join([*base, *([node.module] if node.module else [])])
-        return ((module, alias.name) for alias in node.names)
-
-    def _origins(self) -> dict[str, str]:
-        origins = {}
-        for node in self.nodes:
-            if not isinstance(node, ast.Import | ast.ImportFrom):
-                continue
-            for alias, (module, name) in zip(node.names, self._reached(node), strict=True):
-                whole = f"{module}.{name}" if name else module
-                local = alias.asname or (name or module.partition(".")[0])
-                # `import a.b` binds `a`; `import a.b as c` and `from a import b` bind `a.b`.
-                origins[local] = whole if alias.asname or name else local
-        return origins
-
-
 Rule = Callable[[Module, Boundary], Iterable[tuple[int, str]]]
 
 
@@ -167,7 +80,7 @@ def violations(module: Module, boundary: Boundary) -> list[str]:
 
 def standard_modules(module: Module, boundary: Boundary) -> Iterator[tuple[int, str]]:
     """A pure module imports a standard module only if its package's list has it."""
-    if module.is_pure(boundary):
+    if _is_pure(module, boundary):
         for found in module.imports:
             if found.top in sys.stdlib_module_names - boundary.stdlib:
                 yield found.line, f"imports {found.top}, which is not on the list"
@@ -218,7 +131,7 @@ def effect_modules(module: Module, boundary: Boundary) -> Iterator[tuple[int, st
 
 def builtin_effects(module: Module, boundary: Boundary) -> Iterator[tuple[int, str]]:
     """A pure module reads no builtin that has an effect or differs between runs."""
-    if not module.is_pure(boundary):
+    if not _is_pure(module, boundary):
         return
     for node in _names_read(module):
         if node.id in FORBIDDEN_BUILTINS:
@@ -228,7 +141,8 @@ def builtin_effects(module: Module, boundary: Boundary) -> Iterator[tuple[int, s
 def _names_read(module: Module) -> Iterator[ast.Name]:
     # `__hash__` is what `hash` is for; what Python does with it never reaches a result.
     methods = (node for node in module.nodes if isinstance(node, ast.FunctionDef))
-    hashing = {inner for node in methods if node.name == "__hash__" for inner in ast.walk(node)}
+    inside = (inner for node in methods if node.name == "__hash__" for inner in ast.walk(node))
+    hashing = {node for node in inside if isinstance(node, ast.Name) and node.id == "hash"}
     for node in module.nodes:
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node not in hashing:
             yield node
@@ -236,7 +150,7 @@ def _names_read(module: Module) -> Iterator[ast.Name]:
 
 def named_effects(module: Module, boundary: Boundary) -> Iterator[tuple[int, str]]:
     """A pure module names no clock, file or random source of a standard module on its list."""
-    if module.is_pure(boundary):
+    if _is_pure(module, boundary):
         for dotted, line in _reaches(module):
             if dotted in FORBIDDEN_NAMES:
                 yield line, f"uses {dotted}: it {FORBIDDEN_NAMES[dotted]}"
@@ -244,7 +158,7 @@ def named_effects(module: Module, boundary: Boundary) -> Iterator[tuple[int, str
 
 def local_zone(module: Module, boundary: Boundary) -> Iterator[tuple[int, str]]:
     """A pure module makes no time in the machine's own zone."""
-    if not module.is_pure(boundary):
+    if not _is_pure(module, boundary):
         return
     for node in module.nodes:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
@@ -255,7 +169,7 @@ def local_zone(module: Module, boundary: Boundary) -> Iterator[tuple[int, str]]:
 
 def global_state(module: Module, boundary: Boundary) -> Iterator[tuple[int, str]]:
     """A pure module rebinds no module variable."""
-    if module.is_pure(boundary):
+    if _is_pure(module, boundary):
         for node in module.nodes:
             if isinstance(node, ast.Global):
                 yield node.lineno, f"rebinds {', '.join(node.names)} of the module"
@@ -313,6 +227,13 @@ def hidden_names(source: Iterable[Module], package: str) -> frozenset[str]:
     return frozenset(set(found) - public)
 
 
+def _is_pure(module: Module, boundary: Boundary) -> bool:
+    inner = module.inner
+    if inner in EFFECT_MODULES:
+        return False
+    return any(f"{inner}.".startswith(f"{part}." if part else "") for part in boundary.pure)
+
+
 def _is_ours(top: str) -> bool:
     return top == "tavern" or top.startswith("tavern_")
 
@@ -320,14 +241,3 @@ def _is_ours(top: str) -> bool:
 def _reaches(module: Module) -> Iterator[tuple[str, int]]:
     yield from ((found.dotted, found.line) for found in module.imports)
     yield from module.references
-
-
-def _origin(node: ast.Attribute | ast.Name, origins: Mapping[str, str]) -> str | None:
-    parts: list[str] = []
-    inner: ast.expr = node
-    while isinstance(inner, ast.Attribute):
-        parts.insert(0, inner.attr)
-        inner = inner.value
-    if not isinstance(inner, ast.Name) or inner.id not in origins:
-        return None
-    return ".".join([origins[inner.id], *parts])

@@ -15,14 +15,115 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import tavern_format as fmt
+import tavern_matcher as matcher
 from tests._effects_watch import Watch
 
 Calls = Mapping[str, Callable[[], object]]
 
-BOOK = b'{"entries": {"0": {"uid": 0, "key": ["storm"], "content": "Rain."}}}'
+BOOK = b'{"entries": {"0": {"uid": 0, "key": ["storm"], "content": "@@depth 1\\nRain."}}}'
+CARD = b'{"spec": "chara_card_v2", "spec_version": "2.0", "data": {"name": "Ada"}}'
+CHAT = b'{"user_name": "U", "character_name": "C"}\n{"name": "C", "mes": "A storm."}\n'
+EXPORT = {
+    "version": 1,
+    "type": "full",
+    "data": {"prompts": [{"identifier": "main", "content": "New"}], "prompt_order": []},
+}
+FOREIGN_CHAT = b'{"savedsettings": {}, "prompt": "Hi.", "actions": ["Hello."], "gametitle": "x"}'
+GROUP = b'{"id": "1", "name": "G", "members": []}'
+INSTRUCT = b'{"name": "I", "input_sequence": "In:", "output_sequence": "Out:"}'
+PERSONAS = b'{"personas": {"a.png": "Ann"}, "persona_descriptions": {}, "default_persona": null}'
+PRESET = b'{"prompts": [{"identifier": "main", "content": "Old"}], "prompt_order": []}'
+REPLIES = b'{"version": 2, "name": "R", "qrList": [{"id": 1, "label": "L", "message": "M"}]}'
+SCRIPT = b'{"scriptName": "S", "findRegex": "/a/g", "replaceString": "b", "placement": [1]}'
+
+
+def drop(_: fmt.Diagnostic) -> None:
+    """Take a remark and do nothing with it."""
+
+
+card = fmt.parse_card(CARD).value
+book = fmt.parse_world_book(BOOK).value
+preset = fmt.complete_prompts(json.loads(PRESET), drop)
+pattern = fmt.parse_key_regex("/st(o)rm/iu") or sys.exit("no pattern")
+index = matcher.compile_index([matcher.NamedBook(name="b", book=book)])
+scan = matcher.ScanContext(messages=(matcher.ScanMessage(identity="1", text="A storm."),))
 
 CALLS: Calls = {
+    "tavern_format.book_to_json": lambda: fmt.book_to_json(book),
+    "tavern_format.card_to_json": lambda: fmt.card_to_json(card),
+    "tavern_format.classify_key": lambda: fmt.classify_key("/a/i"),
+    "tavern_format.classify_script": lambda: fmt.classify_script("/a/i"),
+    "tavern_format.complete_prompts": lambda: fmt.complete_prompts(json.loads(PRESET), drop),
+    "tavern_format.construct_regex": lambda: fmt.construct_regex("a", "i"),
+    "tavern_format.convert_world_book": lambda: fmt.convert_world_book(
+        book, fmt.BookSpelling.CHARACTER_BOOK
+    ),
+    "tavern_format.detect": lambda: fmt.detect(CARD),
+    "tavern_format.dump_card": lambda: fmt.dump_card(card),
+    "tavern_format.dump_card_charx": lambda: fmt.dump_card_charx(card),
+    "tavern_format.dump_card_png": lambda: fmt.dump_card_png(card),
+    "tavern_format.dump_chat": lambda: fmt.dump_chat(fmt.parse_chat(CHAT).value),
+    "tavern_format.dump_group": lambda: fmt.dump_group(fmt.parse_group(GROUP).value),
+    "tavern_format.dump_personas": lambda: fmt.dump_personas(fmt.parse_personas(PERSONAS).value),
+    "tavern_format.dump_preset": lambda: fmt.dump_preset(fmt.parse_preset(PRESET).value),
+    "tavern_format.dump_prompt_export": lambda: fmt.dump_prompt_export(
+        fmt.parse_prompt_export(json.dumps(EXPORT).encode()).value
+    ),
+    "tavern_format.dump_quick_replies": lambda: fmt.dump_quick_replies(
+        fmt.parse_quick_replies(REPLIES).value
+    ),
+    "tavern_format.dump_regex_scripts": lambda: fmt.dump_regex_scripts(
+        fmt.parse_regex_scripts(SCRIPT).value
+    ),
+    "tavern_format.dump_text_preset": lambda: fmt.dump_text_preset(
+        fmt.parse_text_preset(INSTRUCT).value
+    ),
+    "tavern_format.dump_world_book": lambda: fmt.dump_world_book(book),
+    "tavern_format.from_subject": lambda: fmt.from_subject("\ud83c\udf27"),
+    "tavern_format.header_from_json": lambda: fmt.header_from_json({"user_name": "U"}),
+    "tavern_format.import_chat": lambda: fmt.import_chat(
+        FOREIGN_CHAT, user_name="U", character_name="C"
+    ),
+    "tavern_format.merge_prompt_export": lambda: fmt.merge_prompt_export(preset, EXPORT, drop),
+    "tavern_format.message_from_json": lambda: fmt.message_from_json({"mes": "Hi."}),
+    "tavern_format.migrate_quick_replies": lambda: fmt.migrate_quick_replies(
+        {"quickReplySlots": [{"label": "L", "mes": "M"}]}
+    ),
+    "tavern_format.migrate_regex_script": lambda: fmt.migrate_regex_script({"placement": [0, 1]}),
+    "tavern_format.migrate_settings": lambda: fmt.migrate_settings({"names_in_completion": True}),
+    "tavern_format.new_group": lambda: fmt.new_group({"name": "G"}, group_id="1"),
+    "tavern_format.parse_card": lambda: fmt.parse_card(CARD),
+    "tavern_format.parse_chat": lambda: fmt.parse_chat(CHAT),
+    "tavern_format.parse_group": lambda: fmt.parse_group(GROUP),
+    "tavern_format.parse_key_regex": lambda: fmt.parse_key_regex("/a/i"),
+    "tavern_format.parse_personas": lambda: fmt.parse_personas(PERSONAS),
+    "tavern_format.parse_preset": lambda: fmt.parse_preset(PRESET),
+    "tavern_format.parse_prompt_export": lambda: fmt.parse_prompt_export(
+        json.dumps(EXPORT).encode()
+    ),
+    "tavern_format.parse_quick_replies": lambda: fmt.parse_quick_replies(REPLIES),
+    "tavern_format.parse_regex_scripts": lambda: fmt.parse_regex_scripts(SCRIPT),
+    "tavern_format.parse_resource": lambda: fmt.parse_resource(BOOK),
+    "tavern_format.parse_script_regex": lambda: fmt.parse_script_regex("/a/g"),
+    "tavern_format.parse_text_preset": lambda: fmt.parse_text_preset(INSTRUCT),
     "tavern_format.parse_world_book": lambda: fmt.parse_world_book(BOOK),
+    "tavern_format.pointer": lambda: fmt.pointer("/a", "b/c", 0),
+    "tavern_format.read_chat_lines": lambda: list(
+        fmt.read_chat_lines(CHAT.splitlines(keepends=True), drop)
+    ),
+    "tavern_format.restore_personas": lambda: fmt.restore_personas({}, json.loads(PERSONAS)),
+    "tavern_format.safe_file_name": lambda: fmt.safe_file_name("a/b: c"),
+    "tavern_format.split_decorators": lambda: fmt.split_decorators("@@depth 1\nRain."),
+    "tavern_format.split_keys": lambda: fmt.split_keys("a, /b,c/i"),
+    "tavern_format.to_subject": lambda: fmt.to_subject("\U0001f327", "utf16"),
+    "tavern_format.translate": lambda: fmt.translate(pattern),
+    "tavern_matcher.compile_index": lambda: matcher.compile_index(
+        [matcher.NamedBook(name="b", book=book)]
+    ),
+    "tavern_matcher.explain": lambda: [
+        matcher.explain(decision) for decision in matcher.match(index, scan).decisions
+    ],
+    "tavern_matcher.match": lambda: matcher.match(index, scan),
 }
 
 PLANTED: Calls = {

@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from tests._architecture_rules import Module
+from tests._module import Module
 
 ROOT = Path(__file__).parents[1]
 FOLDERS = tuple(sorted(ROOT.glob("packages/*/")))

@@ -33,7 +33,8 @@ BOUNDARIES = {
         Boundary(
             package="tavern_format",
             third_parties=frozenset({"attrs", "cattrs", "yaml"}),
-            stdlib=COMMON | CARRIERS | {"datetime"},
+            # marshal writes a column of switches in one step: the quickest look at all of them.
+            stdlib=COMMON | CARRIERS | {"datetime", "marshal"},
         ),
         Boundary(
             package="tavern_matcher",

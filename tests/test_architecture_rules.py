@@ -9,12 +9,12 @@ import pytest
 from tests._architecture_rules import (
     RULES,
     Boundary,
-    Module,
     dependency_faults,
     foreign_imports,
     hidden_names,
     violations,
 )
+from tests._module import Module
 
 CASES = json.loads(Path(__file__).with_name("cases").joinpath("boundary_rules.json").read_bytes())
 SAMPLE = Boundary(

@@ -13,7 +13,7 @@ from typing import Any
 import attrs
 
 from tavern_format import _json_text as json_text
-from tavern_format._book_files import book_from_json
+from tavern_format._book_reading import book_from_json
 from tavern_format._card_spellings import CARD_SPECS, LABELS, REQUIRED_KEYS
 from tavern_format._json_text import JsonObject
 from tavern_format._kinds import number_of
@@ -25,8 +25,12 @@ from tavern_format.detection import Container, guess_container, name_document, n
 from tavern_format.diagnostics import Diagnostic, Parsed, Report, info, pointer, warn
 from tavern_format.errors import CarrierError, FormatError, MalformedResourceError
 from tavern_format.limits import DEFAULT_LIMITS, Limits
-from tavern_format.png_chunks import CardPayload, looks_double_encoded, read_card_payloads
-from tavern_format.png_chunks import read_png_assets
+from tavern_format.png_chunks import (
+    CardPayload,
+    looks_double_encoded,
+    read_card_payloads,
+    read_png_assets,
+)
 from tavern_format.regex_script import remark_scripts
 
 _ROLES = ("system", "user", "assistant")
@@ -60,9 +64,7 @@ def _from_text(data: bytes, limits: Limits, report: Report) -> CharacterCard:
         if fault.code not in {"JSON_SYNTAX", "JSON_TRUNCATED"}:
             raise
         document = _yaml_or_raise(data, limits, fault)
-        return attrs.evolve(
-            card_from_json(document, report, limits), carrier=CardCarrier.YAML
-        )
+        return attrs.evolve(card_from_json(document, report, limits), carrier=CardCarrier.YAML)
     for remark in found:
         report(remark)
     return card_from_json(document, report, limits)
@@ -91,13 +93,14 @@ def _from_png(data: bytes, limits: Limits, report: Report) -> CharacterCard:
         return _from_zip(data, limits, report)
     card = _first_usable(payloads, limits, report)
     return attrs.evolve(
-        card, carrier=CardCarrier.PNG, files=read_png_assets(data, limits, report)
+        card,
+        carrier=CardCarrier.PNG,
+        picture=bytes(data),
+        files=read_png_assets(data, limits, report),
     )
 
 
-def _first_usable(
-    payloads: Sequence[CardPayload], limits: Limits, report: Report
-) -> CharacterCard:
+def _first_usable(payloads: Sequence[CardPayload], limits: Limits, report: Report) -> CharacterCard:
     """Take the first payload that is a card; SillyTavern gives up after the first."""
     faults: list[FormatError] = []
     for payload in payloads:
@@ -106,18 +109,22 @@ def _first_usable(
             document = json_text.load(payload.data, limits, found.append)
             card = card_from_json(document, found.append, limits)
         except FormatError as fault:
-            if looks_double_encoded(payload.data):
-                message = f"the {payload.keyword} text is base64 of base64"
-                fault = CarrierError("PNG_DOUBLE_BASE64", message, carrier="png")  # noqa: PLW2901
-            faults.append(fault)
+            faults.append(_unusable(payload, fault))
             continue
-        for kept, fault in zip(payloads, faults, strict=False):
-            message = f"the {kept.keyword} text is unusable ({fault.code}); the next one was read"
+        for kept, reason in zip(payloads, faults, strict=False):
+            message = f"the {kept.keyword} text is unusable ({reason.code}); the next one was read"
             warn(report, "PNG_FALLBACK", "", message)
         for remark in found:
             report(remark)
         return card
     raise faults[0]
+
+
+def _unusable(payload: CardPayload, fault: FormatError) -> FormatError:
+    if not looks_double_encoded(payload.data):
+        return fault
+    message = f"the {payload.keyword} text is base64 of base64"
+    return CarrierError("PNG_DOUBLE_BASE64", message, carrier="png")
 
 
 def _from_zip(data: bytes, limits: Limits, report: Report) -> CharacterCard:
@@ -126,31 +133,33 @@ def _from_zip(data: bytes, limits: Limits, report: Report) -> CharacterCard:
     except CarrierError as fault:
         if fault.code != "CHARX_NO_CARD":
             raise
-        document, files = read_byaf_or_raise(data, limits, report, fault)
-        card = card_from_json(document, report, limits)
-        return attrs.evolve(card, carrier=CardCarrier.BYAF, files=files)
+        return _from_byaf(data, limits, report, fault)
     document = json_text.load(archive.card, limits, report)
     card = card_from_json(document, report, limits)
-    return attrs.evolve(card, carrier=CardCarrier.CHARX, files=archive.files)
+    return attrs.evolve(
+        card, carrier=CardCarrier.CHARX, picture=archive.prefix, files=archive.files
+    )
 
 
-def read_byaf_or_raise(
-    data: bytes, limits: Limits, report: Report, fault: CarrierError
-) -> tuple[JsonObject, dict[str, bytes]]:
-    """Read a BYAF archive; an archive that is neither keeps the CHARX error."""
+def _from_byaf(data: bytes, limits: Limits, report: Report, fault: CarrierError) -> CharacterCard:
+    """Read a BYAF archive; an archive that is neither keeps the fault of the CHARX reader."""
     try:
         archive = read_byaf(data, limits, report)
     except CarrierError as other:
         if other.code == "BYAF_NO_MANIFEST":
             raise fault from None
         raise
-    return archive.card, dict(archive.files)
+    card = card_from_json(archive.card, report, limits)
+    return attrs.evolve(card, carrier=CardCarrier.BYAF, files=archive.files)
 
 
 def card_from_json(document: object, report: Report, limits: Limits) -> CharacterCard:
     """Read a card from parsed JSON or YAML. Raises as `parse_card`."""
-    spec = _recognise(document)
-    raw: JsonObject = document  # type: ignore[assignment] - `_recognise` refused all else
+    if not isinstance(document, dict):
+        message = f"a card is an object, not {json_type(document)}"
+        raise MalformedResourceError("CARD_NOT_FOUND", message, path="")
+    raw: JsonObject = document
+    spec = _recognise(raw)
     in_data = spec in LABELS
     place = "/data" if in_data else ""
     fields: Any = raw["data"] if in_data else raw
@@ -170,14 +179,11 @@ def card_from_json(document: object, report: Report, limits: Limits) -> Characte
     return card
 
 
-def _recognise(document: object) -> CardSpec:
+def _recognise(document: JsonObject) -> CardSpec:
     """Follow SillyTavern's order: `spec` first, then `name`, then `char_name`.
 
     One step more than SillyTavern: an object under `data` makes a card even without `spec`.
     """
-    if not isinstance(document, dict):
-        message = f"a card is an object, not {json_type(document)}"
-        raise MalformedResourceError("CARD_NOT_FOUND", message, path="")
     data = document.get("data")
     if "spec" in document or _is_card_data(data):
         if not isinstance(data, dict):

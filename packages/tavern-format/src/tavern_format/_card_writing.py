@@ -9,7 +9,7 @@ from collections.abc import Mapping
 import attrs
 
 from tavern_format import _json_text as json_text
-from tavern_format._book_files import book_to_json
+from tavern_format._book_writing import book_to_json
 from tavern_format._card_spellings import CARD_SPECS, LABELS, REQUIRED_KEYS
 from tavern_format._json_text import JsonObject
 from tavern_format._structure import Origin
@@ -31,27 +31,30 @@ def dump_card(
     return json_text.dump(card_to_json(card, spec), indent=indent)
 
 
-def dump_card_png(card: CharacterCard, picture: bytes | None = None) -> bytes:
+def dump_card_png(card: CharacterCard, *, picture: bytes | None = None) -> bytes:
     """Put a card into a PNG: a `chara` text that readers of V2 take, and a `ccv3` text for V3.
 
-    `picture` is the PNG to write into: every older card text in it is removed, all other chunks
-    stay byte for byte. Without one, a small plain picture is made. Raises CarrierError (PNG_*).
+    `picture` is the PNG to write into, by default the one the card came in, else a small plain
+    one. Every older card text in it is removed, all other chunks stay byte for byte. Raises
+    CarrierError (PNG_*) for a picture that is no PNG.
     Source: SillyTavern 1.19.0, src/character-card-parser.js, write.
     """
-    target = empty_png() if picture is None else picture
+    own_picture = card.picture if card.carrier is CardCarrier.PNG else b""
+    target = (own_picture or empty_png()) if picture is None else picture
     own = card.spec if card.spec in LABELS else CardSpec.V2
     chara = json_text.dump(card_to_json(card, own))
     return write_card_chunks(target, chara, ccv3_of(chara))
 
 
-def dump_card_charx(card: CharacterCard, files: Mapping[str, bytes] | None = None) -> bytes:
+def dump_card_charx(card: CharacterCard, *, files: Mapping[str, bytes] | None = None) -> bytes:
     """Write a card as CHARX: `card.json` in V3 and the card's files (or `files` instead).
 
-    The archive is the same for the same input on every machine. Raises ValueError for a path that
-    no reader would accept.
+    The picture in front of a CHARX that had one stays there. The archive is the same for the same
+    input on every machine. Raises ValueError for a path that no reader would accept.
     """
     content = card.files if files is None else files
-    return write_charx(json_text.dump(card_to_json(card, CardSpec.V3), indent=4), content)
+    prefix = card.picture if card.carrier is CardCarrier.CHARX else b""
+    return write_charx(json_text.dump(card_to_json(card, CardSpec.V3), indent=4), content, prefix)
 
 
 def ccv3_of(chara: bytes) -> bytes | None:
@@ -118,7 +121,7 @@ def _holds_all(card: CharacterCard, written: JsonObject) -> bool:
     """Tell whether reading `written` again would give every field of the card."""
     if card.spec in LABELS:
         return True
-    again = CARD_SPECS[card.spec].decode(written, "", lambda _: None)
+    again = CARD_SPECS[card.spec].decode(written, "", _ignore)
     neutral = attrs.evolve(
         card,
         spec=again.spec,
@@ -127,6 +130,10 @@ def _holds_all(card: CharacterCard, written: JsonObject) -> bool:
         files=again.files,
     )
     return again == neutral
+
+
+def _ignore(_: object) -> None:
+    """Drop a diagnostic that was given when the card was read."""
 
 
 def _to_data(card: CharacterCard) -> JsonObject:
@@ -166,7 +173,9 @@ def _with_labels(written: JsonObject, spec: CardSpec) -> JsonObject:
     if spec is CardSpec.V3:
         data = {"group_only_greetings": [], **data} if "group_only_greetings" not in data else data
     head = {"spec": label, "spec_version": version if kept is None else kept}
-    return {**written, **head, "data": data} if "spec" in written else {**head, **written, "data": data}
+    if "spec" in written:
+        return {**written, **head, "data": data}
+    return {**head, **written, "data": data}
 
 
 def _to_v1(card: CharacterCard) -> JsonObject:
@@ -177,7 +186,3 @@ def _to_v1(card: CharacterCard) -> JsonObject:
         message = "the card holds fields that V1 does not have; write it as v2 or v3"
         raise UnsupportedVersionError("CARD_SPEC", message, spec=CardSpec.V1)
     return written
-
-
-CARRIERS = (CardCarrier.JSON, CardCarrier.PNG, CardCarrier.CHARX)
-"""The carriers a card can be written in."""

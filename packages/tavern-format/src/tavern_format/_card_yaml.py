@@ -80,7 +80,7 @@ def _construct(yaml: Any, text: str) -> Any:  # noqa: ANN401
 
         yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012 - PyYAML's protocol
 
-        def construct_mapping(self, node: Any, deep: bool = False) -> JsonObject:  # noqa: ANN401, FBT001, FBT002
+        def construct_mapping(self, node: Any, deep: bool = False) -> JsonObject:  # noqa: ANN401, ARG002, FBT001, FBT002
             done: JsonObject = {}
             for key_node, value_node in node.value:
                 key = str(self.construct_object(key_node, deep=True))
@@ -98,4 +98,4 @@ def _construct(yaml: Any, text: str) -> Any:  # noqa: ANN401
     for tag, pattern, first in _CORE_TAGS:
         letters = [letter if letter != "\0" else "" for letter in first]
         Loader.add_implicit_resolver(tag, re.compile(f"^(?:{pattern})$"), letters)
-    return yaml.load(text, Loader=Loader)  # noqa: S506 - a subclass of SafeLoader
+    return yaml.load(text, Loader=Loader)

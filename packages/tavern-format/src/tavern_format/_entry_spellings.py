@@ -53,10 +53,10 @@ def _read_disable(value: object) -> bool:
 
 def _read_level(value: object) -> float:
     """`delayUntilRecursion` is a level or a switch: `true` is level 1."""
-    return int(value) if isinstance(value, bool) else number(0).read(value)  # type: ignore[no-any-return]
+    return int(value) if isinstance(value, bool) else number(0).read(value)
 
 
-def _read_uid(value: object) -> None:
+def _read_uid(_: object) -> None:
     raise Misfit(None, "a number or a string")
 
 
@@ -104,7 +104,11 @@ class Row:
     @property
     def file_place(self) -> tuple[str, ...]:
         """Where the attribute lives in SillyTavern's file."""
-        return (self.file_key,) if self.file_key else ("extensions", KEPT, "character_book", self.attribute)
+        return (
+            (self.file_key,)
+            if self.file_key
+            else ("extensions", KEPT, "character_book", self.attribute)
+        )
 
     @property
     def book_place(self) -> tuple[str, ...]:
@@ -112,7 +116,7 @@ class Row:
         return self.book_path or ("extensions", KEPT, "world_info", self.file_key)
 
 
-def _extra(  # noqa: PLR0913 - one column of the table each
+def _extra(  # noqa: PLR0913, PLR0917 - one column of the table each
     attribute: str,
     file_key: str,
     kind: Kind,
@@ -155,7 +159,9 @@ ROWS: tuple[Row, ...] = (
     _extra("position", "position", POSITION, 0, "position", None, ABSENT),
     Row("enabled", "disable", DISABLE, False, ("enabled",)),
     _flag("ignore_budget", "ignoreBudget", "ignore_budget"),
-    _extra("exclude_recursion", "excludeRecursion", FLAG, False, "exclude_recursion", False, ABSENT),
+    _extra(
+        "exclude_recursion", "excludeRecursion", FLAG, False, "exclude_recursion", False, ABSENT
+    ),
     _flag("prevent_recursion", "preventRecursion", "prevent_recursion"),
     _flag("match_persona_description", "matchPersonaDescription", "match_persona_description"),
     _flag(
@@ -170,8 +176,13 @@ ROWS: tuple[Row, ...] = (
     _flag("match_scenario", "matchScenario", "match_scenario"),
     _flag("match_creator_notes", "matchCreatorNotes", "match_creator_notes"),
     _extra(
-        "delay_until_recursion", "delayUntilRecursion", LEVEL, 0, "delay_until_recursion",
-        from_book=False, to_book=False,
+        "delay_until_recursion",
+        "delayUntilRecursion",
+        LEVEL,
+        0,
+        "delay_until_recursion",
+        from_book=False,
+        to_book=False,
     ),
     _extra("probability", "probability", OPTIONAL_NUMBER, 100, "probability", 100, None),
     _extra("use_probability", "useProbability", FLAG, True, "useProbability", True, False),
@@ -201,7 +212,8 @@ ROWS: tuple[Row, ...] = (
 TEMPLATE: JsonObject = {
     row.file_key: row.template
     for row in ROWS
-    if row.file_key and row.attribute not in {"uid", "display_index", "character_filter", "extensions"}
+    if row.file_key
+    and row.attribute not in {"uid", "display_index", "character_filter", "extensions"}
 }
 """SillyTavern's new-entry template: 39 keys."""
 
@@ -236,7 +248,10 @@ def book_position(raw: JsonObject) -> Any:  # noqa: ANN401
 
 def _store_book_position(target: JsonObject, value: Any) -> None:  # noqa: ANN401
     extensions = target.get("extensions")
-    target["extensions"] = {**(extensions if isinstance(extensions, dict) else {}), "position": value}
+    target["extensions"] = {
+        **(extensions if isinstance(extensions, dict) else {}),
+        "position": value,
+    }
     target["position"] = "before_char" if value == 0 else "after_char"
 
 
@@ -250,8 +265,11 @@ def _book_field(row: Row) -> Field:
         return Field("uid", ("id",), row.kind, fetch=_uid_or_key("id"))
     if row.attribute == "position":
         return Field(
-            "position", row.book_place, row.kind,
-            fetch=_fetch_book_position, store=_store_book_position,
+            "position",
+            row.book_place,
+            row.kind,
+            fetch=_fetch_book_position,
+            store=_store_book_position,
         )
     if row.attribute == "enabled":
         return Field("enabled", ("enabled",), FLAG, default=False)

@@ -33,7 +33,7 @@ def csv_keys(text: str) -> tuple[str, ...]:
 
 _CSV = Kind(frozenset(), _read_csv, ", ".join)
 _KEYS = texts(numbers=True)
-_INDEX_UID = Field("uid", ("id",), UID, fetch=lambda objects, keys: list(keys))
+_INDEX_UID = Field("uid", ("id",), UID, fetch=lambda _, keys: list(keys))
 
 FOREIGN_SPECS: dict[BookSpelling, Spec[Entry]] = {
     BookSpelling.AGNAI: Spec(

@@ -33,7 +33,11 @@ def _read_text(value: object) -> str:
 
 def js_number_text(value: float) -> str:
     """Write a number as JavaScript's `String(value)` does for common sizes: `1`, not `1.0`."""
-    return str(int(value)) if float(value).is_integer() and abs(value) < JS_DECIMAL_LIMIT else repr(value)
+    return (
+        str(int(value))
+        if float(value).is_integer() and abs(value) < JS_DECIMAL_LIMIT
+        else repr(value)
+    )
 
 
 def number_of(text: str) -> float | int | None:
@@ -141,7 +145,7 @@ def optional(kind: Kind) -> Kind:
         kind.exact | {_NONE},
         lambda value: None if value is None else kind.read(value),
         lambda value: None if value is None else kind.write(value),
-        lambda column: None,
+        lambda _: None,
     )
 
 

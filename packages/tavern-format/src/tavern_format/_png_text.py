@@ -142,8 +142,8 @@ def read_payloads(
             faults.append(fault)
     if not payloads:
         raise faults[0]
-    for fault in faults:
-        message = f"one card text cannot be read ({fault.message}); another one was"
+    for skipped in faults:
+        message = f"one card text cannot be read ({skipped.message}); another one was"
         warn(report, "PNG_TEXT_UNREADABLE", "", message)
     return tuple(payloads)
 

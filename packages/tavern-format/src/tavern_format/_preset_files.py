@@ -14,9 +14,15 @@ from tavern_format.preset_migration import RENAMES
 from tavern_format.preset_settings import KNOWN_SETTINGS, PRIVATE_SETTINGS
 from tavern_format.regex_script import remark_scripts
 
-_MARKS = KNOWN_SETTINGS | {row.old_key for row in RENAMES} | {
-    "main_prompt", "nsfw_prompt", "jailbreak_prompt",
-}
+_MARKS = (
+    KNOWN_SETTINGS
+    | {row.old_key for row in RENAMES}
+    | {
+        "main_prompt",
+        "nsfw_prompt",
+        "jailbreak_prompt",
+    }
+)
 
 
 def parse_preset(data: bytes, *, limits: Limits = DEFAULT_LIMITS) -> Parsed[Preset]:

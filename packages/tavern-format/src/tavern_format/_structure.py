@@ -47,7 +47,7 @@ class Kind:
     read: Callable[[Any], Any]
     """Any other JSON value to the model's value; raises Misfit."""
     write: Callable[[Any], Any] = lambda value: value
-    bulk: Callable[[Column], Column | None] = lambda column: None
+    bulk: Callable[[Column], Column | None] = lambda _: None
     """A whole column at once, or None where it holds something `read` must look at."""
 
     def read_column(self, column: Column, place: Callable[[int], str], report: Report) -> Column:
@@ -107,9 +107,7 @@ class Field:
     store: Callable[[JsonObject, Any], None] | None = None
     """The counterpart of `fetch`."""
 
-    def column(
-        self, parents: Sequence[JsonObject] | None, keys: Sequence[str | int]
-    ) -> Column:
+    def column(self, parents: Sequence[JsonObject] | None, keys: Sequence[str | int]) -> Column:
         """Collect the JSON value from every parent (the object that holds the last key)."""
         if parents is None:
             return [self.default] * len(keys)
@@ -244,7 +242,9 @@ class Spec(Generic[M]):
 
     def _build(self, columns: Mapping[str, Iterable[Any]], count: int) -> list[M]:
         ordered = [
-            columns[found.name] if found.name in columns else repeat(self._default(found.name), count)
+            columns[found.name]
+            if found.name in columns
+            else repeat(self._default(found.name), count)
             for found in attrs.fields(cast("Any", self.model))
         ]
         models = list(map(self._draft, *ordered))

@@ -1,9 +1,8 @@
 """Zip archives, bounded: what is in one, one file of it, a new one.
 
-Owns the archive; knows nothing of cards. The central directory is read here and not by `zipfile`,
-which differs between Python versions, reads all of it before a limit can be asked, and refuses a
-whole archive for one bad name. Sizes are believed only as upper bounds: a file that expands to
-more than it declares is refused while it is expanded.
+Owns which files of an archive are offered, and how one is expanded or written; knows nothing of
+cards. Sizes are believed only as upper bounds: a file that expands to more than it declares is
+refused while it is expanded.
 
 Source: PKWARE APPNOTE 6.3; yauzl, the reader of SillyTavern 1.19.0, for names and their order.
 """
@@ -11,27 +10,27 @@ Source: PKWARE APPNOTE 6.3; yauzl, the reader of SillyTavern 1.19.0, for names a
 import re
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
-from struct import Struct
 
 from attrs import field, frozen
 
+from tavern_format._zip_directory import (
+    CENTRAL,
+    CENTRAL_MARK,
+    FULL_16,
+    FULL_32,
+    LOCAL,
+    LOCAL_MARK,
+    TAIL,
+    TAIL_MARK,
+    ZipEntry,
+    fault,
+    find_directory,
+    walk_directory,
+)
 from tavern_format.diagnostics import Report, warn
-from tavern_format.errors import CarrierError, LimitExceededError
+from tavern_format.errors import LimitExceededError
 from tavern_format.limits import Limits
 
-_LOCAL = Struct("<4s5H3I2H")
-_LOCAL_MARK = b"PK\x03\x04"
-_CENTRAL = Struct("<4s6H3I5H2I")
-_CENTRAL_MARK = b"PK\x01\x02"
-_TAIL = Struct("<4s4H2IH")
-_TAIL_MARK = b"PK\x05\x06"
-_TAIL64 = Struct("<4sQ2H2I4Q")
-_TAIL64_MARK = b"PK\x06\x06"
-_LOCATOR_BYTES = 20
-_FULL_16, _FULL_32 = 0xFFFF, 0xFFFF_FFFF
-
-_TAIL_CANDIDATES = 1_000
-"""Places looked at for the end record: a file full of its mark must not be slow."""
 _ENCRYPTED, _UTF8 = 0x0001, 0x0800
 _STORED, _DEFLATED = 0, 8
 _DRIVE = re.compile("[A-Za-z]:")
@@ -39,19 +38,6 @@ _MADE_ON_UNIX = 3
 _VERSION = 20
 _FIRST_DAY = (1 << 5) | 1  # 1980-01-01 as DOS writes it
 _PLAIN_FILE = 0o100644 << 16
-
-
-@frozen(kw_only=True)
-class ZipEntry:
-    """One file as the central directory tells of it; the sizes are claims."""
-
-    method: int
-    flags: int
-    crc: int
-    stored_bytes: int
-    expanded_bytes: int
-    offset_bytes: int
-    """Of the local header, from the start of the input."""
 
 
 @frozen(kw_only=True)
@@ -78,7 +64,7 @@ class ZipArchive:
         if zlib.crc32(content) != entry.crc:
             message = "the checksum of a file is wrong"
             if report is None:
-                raise _fault("ZIP_CRC", message, entry.offset_bytes)
+                raise fault("ZIP_CRC", message, entry.offset_bytes)
             warn(report, "ZIP_CRC", "", message)
         return content
 
@@ -120,16 +106,6 @@ class ZipFiles(Mapping[str, bytes]):
         return f"ZipFiles({list(self._names)!r})"
 
 
-@frozen
-class _Directory:
-    start: int
-    end: int
-    base: int
-    """What to add to every offset in the directory."""
-    count: int
-    tail_end: int
-
-
 def open_zip(data: bytes, limits: Limits, report: Report) -> ZipArchive:
     """Read the directory of an archive, which may follow another file.
 
@@ -139,11 +115,11 @@ def open_zip(data: bytes, limits: Limits, report: Report) -> ZipArchive:
     `zip_expanded_bytes`, `zip_ratio`).
     """
     blob = bytes(data)
-    directory = _find_directory(blob)
+    directory = find_directory(blob)
     entries: dict[str, ZipEntry] = {}
     names: list[str] = []
     count = 0
-    for count, (raw_name, entry) in enumerate(_walk(blob, directory), 1):  # noqa: B007
+    for count, (raw_name, entry) in enumerate(walk_directory(blob, directory), 1):
         _require("zip_entries", count, limits.zip_entries, "files")
         name = _safe_name(_decode_name(raw_name, entry.flags))
         if name is None:
@@ -153,7 +129,7 @@ def open_zip(data: bytes, limits: Limits, report: Report) -> ZipArchive:
             names.append(name)
             _add(entries, name, entry, report, count)
     _check_sizes(entries.values(), limits)
-    if count % (_FULL_16 + 1) != directory.count % (_FULL_16 + 1):
+    if count % (FULL_16 + 1) != directory.count % (FULL_16 + 1):
         message = f"the archive declares {directory.count} files, {count} were found"
         warn(report, "ZIP_DIRECTORY", "", message)
     if directory.tail_end != len(blob):
@@ -161,10 +137,12 @@ def open_zip(data: bytes, limits: Limits, report: Report) -> ZipArchive:
         warn(report, "ZIP_TRAILING_DATA", "", message)
     offsets = (entry.offset_bytes for entry in entries.values())
     start = min(offsets, default=directory.start)
-    return ZipArchive(data=blob, start_bytes=start, names=tuple(names), entries=entries)
+    return ZipArchive(data=blob, start_bytes=max(start, 0), names=tuple(names), entries=entries)
 
 
-def write_zip(entries: Iterable[tuple[str, bytes]], *, stored: frozenset[str] = frozenset()) -> bytes:
+def write_zip(
+    entries: Iterable[tuple[str, bytes]], *, stored: frozenset[str] = frozenset()
+) -> bytes:
     """Write an archive in the order given, dated 1980-01-01, with nothing of the machine in it.
 
     Files whose extension is in `stored` (lower case, no dot) are not compressed, the others are.
@@ -180,21 +158,16 @@ def write_zip(entries: Iterable[tuple[str, bytes]], *, stored: frozenset[str] = 
             message = "a path in an archive must be relative, without `..`, and given once"
             raise ValueError(message)
         seen.add(name)
-        encoded = name.encode("utf-8")
-        method = _STORED if name.rpartition(".")[2].lower() in stored else _DEFLATED
-        body = _deflate(content) if method else content
-        fields = (_UTF8, method, 0, _FIRST_DAY, zlib.crc32(content), len(body), len(content))
-        if max(len(content), offset, len(encoded) << 16) > _FULL_32 or len(seen) >= _FULL_16:
-            message = "the archive is too large for the zip format"
-            raise ValueError(message)
-        local = _LOCAL.pack(_LOCAL_MARK, _VERSION, *fields, len(encoded), 0)
-        parts += (local, encoded, body)
-        made_by = _MADE_ON_UNIX << 8 | _VERSION
-        rest = (len(encoded), 0, 0, 0, 0, _PLAIN_FILE, offset)
-        directory += (_CENTRAL.pack(_CENTRAL_MARK, made_by, _VERSION, *fields, *rest), encoded)
-        offset += len(local) + len(encoded) + len(body)
+        as_is = name.rpartition(".")[2].lower() in stored
+        local, central, body = _written(name, content, offset, as_is=as_is)
+        parts += (local, body)
+        directory.append(central)
+        offset += len(local) + len(body)
     size = sum(map(len, directory))
-    tail = _TAIL.pack(_TAIL_MARK, 0, 0, len(seen), len(seen), size, offset, 0)
+    if offset + size > FULL_32 or len(seen) >= FULL_16:
+        message = "the archive is too large for the zip format"
+        raise ValueError(message)
+    tail = TAIL.pack(TAIL_MARK, 0, 0, len(seen), len(seen), size, offset, 0)
     return b"".join((*parts, *directory, tail))
 
 
@@ -248,98 +221,16 @@ def _check_sizes(entries: Iterable[ZipEntry], limits: Limits) -> None:
     _require("zip_expanded_bytes", total, limits.zip_expanded_bytes, "bytes")
 
 
-def _find_directory(blob: bytes) -> _Directory:
-    """Find the last end record that has a directory before it."""
-    at = len(blob)
-    for candidate in range(_TAIL_CANDIDATES):
-        at = blob.rfind(_TAIL_MARK, 0, at + 3)
-        if at < 0 and candidate:
-            break
-        if at < 0:
-            raise _no_archive(blob)
-        found = _directory_before(blob, at)
-        if found is not None:
-            return found
-    raise _fault("ZIP_DIRECTORY", "the archive has no readable directory", None)
-
-
-def _no_archive(blob: bytes) -> CarrierError:
-    if _LOCAL_MARK in blob:
-        return _fault("ZIP_TRUNCATED", "the archive has no end", len(blob))
-    return _fault("ZIP_SIGNATURE", "not a zip archive" if blob else "the input is empty", 0)
-
-
-def _directory_before(blob: bytes, at: int) -> _Directory | None:
-    if at + _TAIL.size > len(blob):
-        return None
-    _, _, _, _, count, size, offset, comment_bytes = _TAIL.unpack_from(blob, at)
-    tail_end = min(at + _TAIL.size + comment_bytes, len(blob))
-    end = at
-    if _FULL_16 == count or _FULL_32 in (size, offset):
-        end64 = blob.rfind(_TAIL64_MARK, 0, max(at - _LOCATOR_BYTES, 0))
-        if 0 <= end64 <= at - _LOCATOR_BYTES - _TAIL64.size:
-            end = end64
-            *_, count, size, offset = _TAIL64.unpack_from(blob, end64)
-    for start in (end - size, offset):
-        if 0 <= start <= end and (start == end or blob.startswith(_CENTRAL_MARK, start)):
-            return _Directory(start, end, start - offset, count, tail_end)
-    return None
-
-
-def _walk(blob: bytes, directory: _Directory) -> Iterator[tuple[bytes, ZipEntry]]:
-    at = directory.start
-    while at + _CENTRAL.size <= directory.end and blob.startswith(_CENTRAL_MARK, at):
-        fields = _CENTRAL.unpack_from(blob, at)
-        _, _, _, flags, method, _, _, crc, stored, expanded, name_bytes, extra_bytes = fields[:12]
-        comment_bytes, offset = fields[12], fields[16]
-        at += _CENTRAL.size
-        raw_name = blob[at : at + name_bytes]
-        extra = blob[at + name_bytes : at + name_bytes + extra_bytes]
-        expanded, stored, offset = _wide(extra, expanded, stored, offset)
-        at += name_bytes + extra_bytes + comment_bytes
-        if at > directory.end:
-            return
-        yield (
-            raw_name,
-            ZipEntry(
-                method=method,
-                flags=flags,
-                crc=crc,
-                stored_bytes=stored,
-                expanded_bytes=expanded,
-                offset_bytes=offset + directory.base,
-            ),
-        )
-
-
-def _wide(extra: bytes, *fields: int) -> tuple[int, ...]:
-    """Take the sizes that need 64 bits from the extra field that holds them."""
-    if _FULL_32 not in fields:
-        return fields
-    at = 0
-    while at + 4 <= len(extra):
-        kind, size = int.from_bytes(extra[at : at + 2], "little"), extra[at + 2] | extra[at + 3] << 8
-        if kind == 1:
-            body = extra[at + 4 : at + 4 + size]
-            wide = (body[i : i + 8] for i in range(0, len(body) - 7, 8))
-            return tuple(
-                int.from_bytes(next(wide, b"\xff" * 4), "little") if value == _FULL_32 else value
-                for value in fields
-            )
-        at += 4 + size
-    return fields
-
-
 def _stored(blob: bytes, entry: ZipEntry) -> memoryview:
     at = entry.offset_bytes
     if entry.flags & _ENCRYPTED:
-        raise _fault("ZIP_ENCRYPTED", "a file is encrypted", at)
-    if not 0 <= at <= len(blob) - _LOCAL.size or not blob.startswith(_LOCAL_MARK, at):
-        raise _fault("ZIP_ENTRY", "a file is not where the directory says", at)
-    *_, name_bytes, extra_bytes = _LOCAL.unpack_from(blob, at)
-    start = at + _LOCAL.size + name_bytes + extra_bytes
+        raise fault("ZIP_ENCRYPTED", "a file is encrypted", at)
+    if not 0 <= at <= len(blob) - LOCAL.size or not blob.startswith(LOCAL_MARK, at):
+        raise fault("ZIP_ENTRY", "a file is not where the directory says", at)
+    *_, name_bytes, extra_bytes = LOCAL.unpack_from(blob, at)
+    start = at + LOCAL.size + name_bytes + extra_bytes
     if start + entry.stored_bytes > len(blob):
-        raise _fault("ZIP_ENTRY", "a file reaches beyond the end of the archive", at)
+        raise fault("ZIP_ENTRY", "a file reaches beyond the end of the archive", at)
     return memoryview(blob)[start : start + entry.stored_bytes]
 
 
@@ -352,22 +243,33 @@ def _expand(entry: ZipEntry, stored: memoryview) -> bytes:
             content = inflater.decompress(stored, entry.expanded_bytes + 1)
         except zlib.error:
             message = "the compressed content of a file is damaged"
-            raise _fault("ZIP_DEFLATE", message, entry.offset_bytes) from None
+            raise fault("ZIP_DEFLATE", message, entry.offset_bytes) from None
     else:
         message = "a file is compressed in a way that is not read (only deflate is)"
-        raise _fault("ZIP_METHOD", message, entry.offset_bytes)
+        raise fault("ZIP_METHOD", message, entry.offset_bytes)
     if len(content) != entry.expanded_bytes:
-        raise _fault("ZIP_SIZE", "a file has not the size it declares", entry.offset_bytes)
+        raise fault("ZIP_SIZE", "a file has not the size it declares", entry.offset_bytes)
     return content
+
+
+def _written(name: str, content: bytes, offset: int, *, as_is: bool) -> tuple[bytes, bytes, bytes]:
+    """Give local header, directory record and body of one file."""
+    encoded = name.encode("utf-8")
+    if max(len(content), offset, len(encoded) << 16) > FULL_32:
+        message = "a file is too large for the zip format"
+        raise ValueError(message)
+    body = content if as_is else _deflate(content)
+    method = _STORED if as_is else _DEFLATED
+    fields = (_UTF8, method, 0, _FIRST_DAY, zlib.crc32(content), len(body), len(content))
+    local = LOCAL.pack(LOCAL_MARK, _VERSION, *fields, len(encoded), 0)
+    rest = (len(encoded), 0, 0, 0, 0, _PLAIN_FILE, offset)
+    central = CENTRAL.pack(CENTRAL_MARK, _MADE_ON_UNIX << 8 | _VERSION, _VERSION, *fields, *rest)
+    return local + encoded, central + encoded, body
 
 
 def _deflate(content: bytes) -> bytes:
     deflater = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS)
     return deflater.compress(content) + deflater.flush()
-
-
-def _fault(code: str, message: str, offset_bytes: int | None) -> CarrierError:
-    return CarrierError(code, message, carrier="zip", offset_bytes=offset_bytes)
 
 
 def _require(limit: str, actual: int, maximum: int, unit: str) -> None:

@@ -1,7 +1,7 @@
 """Between SillyTavern's world-info file and a card's `character_book`, both ways, losing nothing.
 
-The keys SillyTavern knows get exactly the values SillyTavern writes (they are read off the one table
-in `_entry_spellings`). What the other shape cannot hold, and SillyTavern drops, is kept inside the
+The keys SillyTavern knows get exactly the values SillyTavern writes (read off the one table in
+`_entry_spellings`). What the other shape cannot hold, and SillyTavern drops, is kept inside the
 entry's `extensions` under `tavern_format` and put back on the way home, unless the visible value
 was edited meanwhile. Works on JSON objects: odd values go through as they are.
 
@@ -67,7 +67,8 @@ def book_to_file(book: JsonObject, entries: Iterable[JsonObject], report: Report
 def book_from_file(book: JsonObject, entries: Iterable[JsonObject], name: str) -> JsonObject:
     """Convert a whole world-info file; book-level keys come back from `originalData`."""
     original = book.get("originalData")
-    kept = {key: value for key, value in original.items() if key != "entries"} if isinstance(original, dict) else {}
+    outer = original if isinstance(original, dict) else {}
+    kept = {key: value for key, value in outer.items() if key != "entries"}
     converted = [entry_to_book(raw) for raw in entries]
     return {**kept, "entries": converted, "name": kept.get("name", name)}
 
@@ -136,7 +137,8 @@ def _lost(raw: JsonObject, returned: JsonObject, known: set[str]) -> JsonObject:
     lost = {
         key: value
         for key, value in raw.items()
-        if key != "extensions" and (key not in known or not _same_json(returned.get(key, ABSENT), value))
+        if key != "extensions"
+        and (key not in known or not _same_json(returned.get(key, ABSENT), value))
     }
     own = raw.get("extensions", {})
     after = returned.get("extensions")
@@ -157,7 +159,8 @@ def _keep(converted: JsonObject, source: str, lost: JsonObject) -> JsonObject:
     bag = converted.get("extensions")
     if not lost or not isinstance(bag, dict):
         return converted
-    sources = bag.get(KEPT) if isinstance(bag.get(KEPT), dict) else {}
+    present = bag.get(KEPT)
+    sources: JsonObject = present if isinstance(present, dict) else {}
     kept = {**sources, source: {**_kept(bag, source), **lost}}
     return {**converted, "extensions": {**bag, KEPT: kept}}
 
@@ -198,9 +201,13 @@ def _shows(candidate: JsonObject, restored: JsonObject, raw: JsonObject) -> bool
 
 
 def _flat(raw: JsonObject) -> dict[tuple[str, ...], Any]:
+    flat: dict[tuple[str, ...], Any] = {
+        (key,): value for key, value in raw.items() if key != "extensions"
+    }
     bag = raw.get("extensions")
-    inner = {("extensions", key): value for key, value in bag.items() if key != KEPT} if isinstance(bag, dict) else {}
-    return {(key,): value for key, value in raw.items() if key != "extensions"} | inner
+    if isinstance(bag, dict):
+        flat.update({("extensions", key): value for key, value in bag.items() if key != KEPT})
+    return flat
 
 
 def _kept(bag: Mapping[str, Any], source: str) -> JsonObject:
@@ -214,7 +221,8 @@ def _same_json(left: object, right: object) -> bool:
     if isinstance(left, bool) is not isinstance(right, bool):
         return False
     if isinstance(left, dict) and isinstance(right, dict):
-        return left.keys() == right.keys() and all(_same_json(left[key], right[key]) for key in left)
+        same_keys = left.keys() == right.keys()
+        return same_keys and all(_same_json(left[key], right[key]) for key in left)
     if isinstance(left, list) and isinstance(right, list):
         return len(left) == len(right) and all(map(_same_json, left, right))
     return left == right

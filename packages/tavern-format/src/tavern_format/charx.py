@@ -23,7 +23,8 @@ _DATA = "data:"
 _MAC_FOLDER = "__MACOSX"
 _HEX = frozenset(b"0123456789abcdefABCDEF")
 _COMPRESSED_KINDS = frozenset(
-    "png jpg jpeg webp gif apng avif jfif mp3 ogg opus m4a flac mp4 webm zip".split()
+    {"png", "jpg", "jpeg", "webp", "gif", "apng", "avif", "jfif"}
+    | {"mp3", "ogg", "opus", "m4a", "flac", "mp4", "webm", "zip"}
 )
 """Extensions that deflate would not make smaller."""
 

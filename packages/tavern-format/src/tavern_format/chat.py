@@ -207,9 +207,7 @@ def read_chat_lines(
         started = True
 
 
-def _read_line(
-    line: bytes, index: int, report: Report, limits: Limits, *, first: bool
-) -> ChatLine:
+def _read_line(line: bytes, index: int, report: Report, limits: Limits, *, first: bool) -> ChatLine:
     path = pointer("", index)
     try:
         document: Any = json_text.load(line, limits, report, path=path)

@@ -67,7 +67,9 @@ def _chat(lines: Iterator[Line]) -> Chat:
 
 
 def _objects(value: object) -> Iterator[JsonObject]:
-    return (item for item in value if isinstance(item, dict)) if isinstance(value, list) else iter(())
+    return (
+        (item for item in value if isinstance(item, dict)) if isinstance(value, list) else iter(())
+    )
 
 
 def _text(value: object) -> str:
@@ -148,15 +150,19 @@ _Reader = Callable[[JsonObject, Names], Iterator[Iterator[Line]]]
 _READERS: tuple[tuple[Callable[[JsonObject], bool], _Reader], ...] = (
     (lambda found: isinstance(found.get("savedsettings"), dict), _kobold),
     (
-        lambda found: isinstance(found.get("histories"), dict) and "histories" in found["histories"],
+        lambda found: (
+            isinstance(found.get("histories"), dict) and "histories" in found["histories"]
+        ),
         _cai,
     ),
     (lambda found: isinstance(found.get("data_visible"), list), _ooba),
     (lambda found: isinstance(found.get("messages"), list), _agnai),
     (
-        lambda found: found.get("type") == "risuChat"
-        and isinstance(found.get("data"), dict)
-        and "message" in found["data"],
+        lambda found: (
+            found.get("type") == "risuChat"
+            and isinstance(found.get("data"), dict)
+            and "message" in found["data"]
+        ),
         _risu,
     ),
 )

@@ -13,7 +13,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-from tavern_format._book_files import convert_world_book, dump_world_book
+import attrs
+
+from tavern_format._book_writing import convert_world_book, dump_world_book
 from tavern_format._card_writing import dump_card, dump_card_charx, dump_card_png
 from tavern_format._version import __version__
 from tavern_format.card import CardSpec, CharacterCard
@@ -23,8 +25,6 @@ from tavern_format.errors import FormatError, LimitExceededError
 from tavern_format.limits import DEFAULT_LIMITS
 from tavern_format.resource import parse_resource
 from tavern_format.world_book import BookSpelling, WorldBook
-
-import attrs
 
 STANDARD = "-"
 _CARD_TARGETS = {"v1": CardSpec.V1, "v2": CardSpec.V2, "v3": CardSpec.V3}
@@ -178,22 +178,13 @@ def _converted(value: Any, options: argparse.Namespace) -> bytes:  # noqa: ANN40
         if not isinstance(value, CharacterCard):
             _refuse(f"{printable(options.file)}: only a character card becomes {options.to}")
         if options.to == "png":
-            return dump_card_png(value, _picture(options))
+            picture = None if options.picture is None else _read(options.picture)
+            return dump_card_png(value, picture=picture)
         if options.to == "charx":
             return dump_card_charx(value)
         return dump_card(value, spec=_CARD_TARGETS[options.to], indent=4)
     except FormatError as fault:
         raise _unusable(options.file, fault) from None
-
-
-def _picture(options: argparse.Namespace) -> bytes | None:
-    """Take the named picture, else the PNG that the card came in, else none."""
-    if options.picture is not None:
-        return _read(options.picture)
-    if options.file == STANDARD:
-        return None
-    data = _read(options.file)
-    return data if data.startswith(b"\x89PNG") else None
 
 
 def _extract(options: argparse.Namespace) -> int:
@@ -214,7 +205,7 @@ def _embed(options: argparse.Namespace) -> int:
     card = _parse_card(options.file)
     try:
         if options.into is not None:
-            _write(options, dump_card_png(card, _read(options.into)))
+            _write(options, dump_card_png(card, picture=_read(options.into)))
             return 0
         book = _parse(options.book)
         if not isinstance(book, WorldBook):
@@ -255,10 +246,10 @@ def _read(file: str) -> bytes:
     except OSError as fault:
         raise CommandError(f"{printable(file)}: {fault.strerror or fault}") from None
     if len(data) > maximum:
-        fault = LimitExceededError(
+        too_large = LimitExceededError(
             limit="input_bytes", actual=len(data), maximum=maximum, unit="bytes"
         )
-        raise _unusable(file, fault)
+        raise _unusable(file, too_large)
     return data
 
 

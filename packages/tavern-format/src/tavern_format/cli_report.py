@@ -49,8 +49,14 @@ def _card_facts(card: CharacterCard) -> dict[str, Any]:
     texts = {
         name: len(getattr(card, name))
         for name in (
-            "description", "personality", "scenario", "greeting", "message_examples",
-            "creator_notes", "system_prompt", "post_history_instructions",
+            "description",
+            "personality",
+            "scenario",
+            "greeting",
+            "message_examples",
+            "creator_notes",
+            "system_prompt",
+            "post_history_instructions",
         )
     }
     book = card.character_book

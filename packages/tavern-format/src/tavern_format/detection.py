@@ -160,12 +160,16 @@ def detect(data: bytes, *, limits: Limits = DEFAULT_LIMITS) -> Detection:
     json_text.check_size(data, limits)
     container = guess_container(data)
     if container is Container.PNG:
-        only_book = b"naidata" in data and b"chara" not in data.lower() and b"ccv3" not in data.lower()
+        only_book = (
+            b"naidata" in data and b"chara" not in data.lower() and b"ccv3" not in data.lower()
+        )
         kind = ResourceKind.WORLD_BOOK if only_book else ResourceKind.CHARACTER_CARD
         return Detection(kind, container)
     if container is not Container.TEXT:
         archive = _ZIP in data
-        return Detection(ResourceKind.CHARACTER_CARD if archive else ResourceKind.UNKNOWN, container)
+        return Detection(
+            ResourceKind.CHARACTER_CARD if archive else ResourceKind.UNKNOWN, container
+        )
     return Detection(_detect_text(data, limits), container)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from enum import StrEnum
 from typing import Generic, TypeVar
 
-from attrs import field, frozen
+from attrs import frozen
 
 T = TypeVar("T")
 
@@ -41,7 +41,7 @@ class Parsed(Generic[T]):
     """A parsed resource with all that was remarked on the way, in document order per pass."""
 
     value: T
-    diagnostics: tuple[Diagnostic, ...] = field(default=(), converter=tuple)
+    diagnostics: tuple[Diagnostic, ...] = ()
 
 
 def pointer(path: str, *tokens: str | int) -> str:

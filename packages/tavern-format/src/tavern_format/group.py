@@ -119,7 +119,9 @@ def new_group(request: JsonObject, *, group_id: str) -> JsonObject:
         "fav": request.get("fav"),
         "chat_id": chat_id,
         "chats": _or(request.get("chats"), [group_id]),
-        "auto_mode_delay": 5 if request.get("auto_mode_delay") is None else request["auto_mode_delay"],
+        "auto_mode_delay": 5
+        if request.get("auto_mode_delay") is None
+        else request["auto_mode_delay"],
         "generation_mode_join_prefix": _or(request.get("generation_mode_join_prefix"), ""),
         "generation_mode_join_suffix": _or(request.get("generation_mode_join_suffix"), ""),
     }

@@ -53,7 +53,7 @@ class Persona:
 class PersonaBackup:
     """The whole backup, personas in file order."""
 
-    personas: tuple[Persona, ...] = field(default=(), converter=tuple)
+    personas: tuple[Persona, ...] = ()
     default_persona: str | None = None
     """Avatar of the persona that new chats take."""
     raw: Mapping[str, Any] = field(factory=dict, repr=False, eq=False)
@@ -120,7 +120,9 @@ def dump_personas(backup: PersonaBackup, *, indent: int | None = None) -> bytes:
         if avatar in names or avatar not in known
     }
     for persona in backup.personas:
-        if persona.avatar not in before and persona != Persona(avatar=persona.avatar, name=persona.name):
+        if persona.avatar not in before and persona != Persona(
+            avatar=persona.avatar, name=persona.name
+        ):
             descriptions[persona.avatar] = written[persona.avatar]
     done = {
         **backup.raw,

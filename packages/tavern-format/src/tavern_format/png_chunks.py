@@ -49,7 +49,7 @@ _LOOKALIKES: tuple[tuple[str, Callable[[bytes], bool]], ...] = (
     ("it is a GIF", lambda head: head[:4] == b"GIF8"),
     ("it is a JPEG", lambda head: head[:3] == b"\xff\xd8\xff"),
     ("it is a zip archive", lambda head: head[:2] == b"PK"),
-    ("its line ends were changed in transfer", lambda head: b"PNG" in head[:4]),
+    ("its signature is damaged", lambda head: b"PNG" in head[:4]),
 )
 
 

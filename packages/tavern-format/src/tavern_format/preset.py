@@ -221,8 +221,16 @@ PRESET_SPEC = Spec(
         *(
             _setting(name, _OPTIONAL_NUMBER)
             for name in (
-                "temperature", "frequency_penalty", "presence_penalty", "top_p", "top_k", "top_a",
-                "min_p", "repetition_penalty", "seed", "names_behavior",
+                "temperature",
+                "frequency_penalty",
+                "presence_penalty",
+                "top_p",
+                "top_k",
+                "top_a",
+                "min_p",
+                "repetition_penalty",
+                "seed",
+                "names_behavior",
             )
         ),
         _setting("context_size_tokens", _OPTIONAL_NUMBER, "openai_max_context"),
@@ -235,10 +243,19 @@ PRESET_SPEC = Spec(
         *(
             _setting(name, _OPTIONAL_TEXT)
             for name in (
-                "reasoning_effort", "continue_postfix", "send_if_empty", "impersonation_prompt",
-                "new_chat_prompt", "new_group_chat_prompt", "new_example_chat_prompt",
-                "continue_nudge_prompt", "group_nudge_prompt", "scenario_format",
-                "personality_format", "assistant_prefill", "assistant_impersonation",
+                "reasoning_effort",
+                "continue_postfix",
+                "send_if_empty",
+                "impersonation_prompt",
+                "new_chat_prompt",
+                "new_group_chat_prompt",
+                "new_example_chat_prompt",
+                "continue_nudge_prompt",
+                "group_nudge_prompt",
+                "scenario_format",
+                "personality_format",
+                "assistant_prefill",
+                "assistant_impersonation",
             )
         ),
         Field("prompts", ("prompts",), nested_many(PROMPT_SPEC)),

@@ -89,7 +89,9 @@ def _matches(value: object, old: bool | str | re.Pattern[str]) -> bool:  # noqa:
 
 
 def _javascript_text(value: object) -> str:
-    return {None: "null", True: "true", False: "false"}.get(value, str(value)) if not isinstance(value, dict | list) else ""  # type: ignore[arg-type, call-overload]
+    if isinstance(value, dict | list):
+        return ""
+    return "null" if value is None else str(value).lower()
 
 
 _SYSTEM = {"system_prompt": True}
@@ -208,7 +210,9 @@ def _orders(preset: JsonObject, known: set[str], report: Report) -> list[JsonObj
         order = [{"identifier": name, "enabled": enabled} for name, enabled in DEFAULT_ORDER]
         return [*groups, {"character_id": GLOBAL_ORDER_ID, "order": order}]
     return [
-        {**group, "order": _known_lines(group["order"], known, report)} if _is_global(group) else group
+        {**group, "order": _known_lines(group["order"], known, report)}
+        if _is_global(group)
+        else group
         for group in groups
     ]
 

@@ -69,9 +69,7 @@ _SET_SPEC = Spec(
 )
 
 
-def parse_quick_replies(
-    data: bytes, *, limits: Limits = DEFAULT_LIMITS
-) -> Parsed[QuickReplySet]:
+def parse_quick_replies(data: bytes, *, limits: Limits = DEFAULT_LIMITS) -> Parsed[QuickReplySet]:
     """Parse a set of quick replies; slots of the older form are converted with a diagnostic.
 
     Raises MalformedResourceError (JSON_*, QUICK_REPLIES_SHAPE).

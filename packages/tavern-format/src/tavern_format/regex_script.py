@@ -143,7 +143,7 @@ SCRIPTS = nested_many(SCRIPT_SPEC)
 class RegexScripts:
     """The scripts of one file, in order."""
 
-    scripts: tuple[RegexScript, ...] = field(default=(), converter=tuple)
+    scripts: tuple[RegexScript, ...] = ()
     origin: Any = field(default=None, repr=False, eq=False)
     """The parsed document: one object, or an array."""
 
@@ -165,11 +165,12 @@ def parse_regex_scripts(data: bytes, *, limits: Limits = DEFAULT_LIMITS) -> Pars
             limit="entries", actual=len(items), maximum=limits.entries, unit="scripts"
         )
     single = not isinstance(document, list)
-    objects = {at: item for at, item in keep_objects(items, "", found.append).items()}
-    where = tuple(objects)
-    place = (lambda _: "") if single else (lambda at: pointer("", where[at]))
-    scripts = SCRIPT_SPEC.decode_all(list(objects.values()), place, found.append, where)
-    remark_scripts(scripts, [place(at) for at in range(len(where))], found.append)
+    objects = keep_objects(items, "", found.append)
+    places = ["" if single else pointer("", at) for at in objects]
+    scripts = SCRIPT_SPEC.decode_all(
+        list(objects.values()), places.__getitem__, found.append, tuple(objects)
+    )
+    remark_scripts(scripts, places, found.append)
     return Parsed(RegexScripts(scripts=tuple(scripts), origin=document), tuple(found))
 
 
@@ -189,9 +190,7 @@ def _to_json(scripts: RegexScripts) -> JsonObject | list[Any]:
     return written
 
 
-def remark_scripts(
-    scripts: Sequence[RegexScript], places: Sequence[str], report: Report
-) -> None:
+def remark_scripts(scripts: Sequence[RegexScript], places: Sequence[str], report: Report) -> None:
     """Report scripts that SillyTavern would not import, or that never run."""
     for script, place in zip(scripts, places, strict=True):
         if not script.name:
@@ -215,6 +214,10 @@ def _not_scripts(document: object) -> MalformedResourceError:
     return MalformedResourceError("REGEX_SCRIPT_SHAPE", message, path="")
 
 
+_EVERYWHERE = (1, 2, 3, 5, 6)
+"""What the display-only placement became: every one that is not legacy."""
+
+
 def migrate_regex_script(raw: Mapping[str, Any]) -> JsonObject:
     """Bring a script of an older SillyTavern up to date, as SillyTavern does at its start.
 
@@ -229,8 +232,8 @@ def migrate_regex_script(raw: Mapping[str, Any]) -> JsonObject:
     if Placement.MARKDOWN_DISPLAY in placement:
         only = len(placement) == 1
         rest = [item for item in placement if item != Placement.MARKDOWN_DISPLAY]
-        every = [place for place in (1, 2, 3, 5, 6)]
-        done.update(placement=every if only else rest, markdownOnly=True, promptOnly=True)
+        done.update(markdownOnly=True, promptOnly=True)
+        done["placement"] = list(_EVERYWHERE) if only else rest
     if Placement.SEND_AS in done["placement"]:
         only = len(done["placement"]) == 1
         rest = [item for item in done["placement"] if item != Placement.SEND_AS]

@@ -8,7 +8,8 @@ from typing import Any
 
 from attrs import frozen
 
-from tavern_format._book_files import dump_world_book, parse_world_book
+from tavern_format._book_reading import parse_world_book
+from tavern_format._book_writing import dump_world_book
 from tavern_format._card_reading import parse_card
 from tavern_format._card_writing import dump_card
 from tavern_format._preset_files import dump_preset, parse_preset
@@ -47,7 +48,7 @@ FORMATS: dict[ResourceKind, Format] = {
     ResourceKind.REASONING: _TEXT_PRESET,
     ResourceKind.MASTER_PRESET: _TEXT_PRESET,
     ResourceKind.REGEX_SCRIPTS: Format(parse_regex_scripts, dump_regex_scripts),
-    ResourceKind.CHAT: Format(parse_chat, lambda chat, *, indent=None: dump_chat(chat)),
+    ResourceKind.CHAT: Format(parse_chat, dump_chat),
     ResourceKind.PERSONAS: Format(parse_personas, dump_personas),
     ResourceKind.QUICK_REPLIES: Format(parse_quick_replies, dump_quick_replies),
     ResourceKind.GROUP: Format(parse_group, dump_group),

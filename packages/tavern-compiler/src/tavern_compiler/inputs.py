@@ -1,0 +1,123 @@
+"""Everything one compile is made from.
+
+Owns plain values and the table of a card's fields. Must not know the order of anything.
+
+Source: the plugin contract, sections A1, A4 and A6.
+"""
+
+from collections.abc import Callable, Mapping
+
+from attrs import field, frozen
+from attrs.validators import ge, le
+
+from tavern_compiler._text import trim
+from tavern_compiler.lore import LoreEntry
+from tavern_compiler.parts import SourceKind
+from tavern_format import CharacterCard, Preset
+
+KIB = 1024
+DEFAULT_PROFILE_BYTES = 512 * KIB
+MAX_PROFILE_BYTES = 2048 * KIB
+
+
+@frozen(kw_only=True)
+class User:
+    """The person who plays."""
+
+    name: str = ""
+    description: str = ""
+    """The persona."""
+
+
+@frozen(kw_only=True)
+class CharacterOptions:
+    """What a person may choose about a card."""
+
+    prefer_system_prompt: bool = True
+    """False: the card's system prompt is not sent at all."""
+    prefer_post_history: bool = True
+    """False: the card's post-history instructions are not sent at all."""
+    greeting_index: int = 0
+    """0: the first message; n: the n-th alternate greeting."""
+
+
+@frozen(kw_only=True)
+class ResourceRef:
+    """Under which id and revision a resource is kept; both go into the sources of parts."""
+
+    id: str
+    revision: str | None = None
+
+
+@frozen(kw_only=True)
+class CompileInput:
+    """The input of `compile_profile`. Whatever is left out is simply not there."""
+
+    preset: Preset | None = None
+    character: CharacterCard | None = None
+    user: User | None = None
+    lore: tuple[LoreEntry, ...] = ()
+    """Fired entries in their order: see `lore_entries`."""
+    options: CharacterOptions = field(factory=CharacterOptions)
+    include_greeting: bool = True
+    """Only while the opening lasts: no answer yet, and at most one message of the user."""
+    trigger: str = "normal"
+    """Kind of generation; prompts may be limited to some kinds."""
+    char_name: str = ""
+    """Stands in front of the card's own names."""
+    resources: Mapping[SourceKind, ResourceRef] = field(factory=dict)
+    """Of preset, character and user; lore names its own book."""
+    max_profile_bytes: int = field(
+        default=DEFAULT_PROFILE_BYTES, validator=[ge(1), le(MAX_PROFILE_BYTES)]
+    )
+    """UTF-8 bytes of all parts together."""
+
+
+FALLBACK_FIELDS = (
+    "systemPrompt",
+    "description",
+    "personality",
+    "scenario",
+    "messageExample",
+    "postHistoryInstructions",
+    "greeting",
+    "depthPrompt",
+)
+"""Names of the card's fields in parts, in the order in which leftovers are appended."""
+
+_FIELDS: Mapping[str, Callable[[CharacterCard, CharacterOptions], str]] = {
+    "systemPrompt": lambda card, _: card.system_prompt,
+    "description": lambda card, _: card.description,
+    "personality": lambda card, _: card.personality,
+    "scenario": lambda card, _: card.scenario,
+    "messageExample": lambda card, _: card.message_examples,
+    "postHistoryInstructions": lambda card, _: card.post_history_instructions,
+    "greeting": lambda card, options: _greeting(card, options.greeting_index),
+    "depthPrompt": lambda card, _: "" if card.depth_prompt is None else card.depth_prompt.prompt,
+}
+
+
+def character_texts(given: CompileInput) -> dict[str, str]:
+    """Read the fields of the card that have a text, trimmed, in fallback order."""
+    card = given.character
+    if card is None:
+        return {}
+    texts = {name: trim(_FIELDS[name](card, given.options)) for name in FALLBACK_FIELDS}
+    return {name: text for name, text in texts.items() if text}
+
+
+def _greeting(card: CharacterCard, index: int) -> str:
+    greetings = (card.greeting, *card.alternate_greetings)
+    return greetings[index] if 0 <= index < len(greetings) else ""
+
+
+def char_name(given: CompileInput) -> str:
+    """Name the character: the first of all its names that is not blank."""
+    card = given.character
+    names = (given.char_name, *(() if card is None else (card.nickname, card.name)))
+    return next((name for name in names if trim(name)), "Assistant")
+
+
+def user_name(given: CompileInput) -> str:
+    """Name the user."""
+    return (given.user.name if given.user else "") or "User"

@@ -5,14 +5,14 @@ Owns the mapping from sampler settings. Must not know prompts.
 Source: the plugin contract, section A11.
 """
 
-from math import isfinite
-
 from attrs import frozen
 
 from tavern_format import Preset
 
 MAX_SAFE_INTEGER = 2**53 - 1
 """JavaScript's Number.MAX_SAFE_INTEGER."""
+MAX_NUMBER = 1.7976931348623157e308
+"""JavaScript's Number.MAX_VALUE."""
 MAX_STOPS = 16
 EFFORTS = frozenset({"low", "medium", "high", "xhigh"})
 
@@ -44,7 +44,8 @@ def call_config(preset: Preset | None) -> CallConfig:
 def _finite(value: object) -> float | None:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    return value if isfinite(value) else None
+    # Not `isfinite`: a whole number of a file may be too large to become a float.
+    return value if -MAX_NUMBER <= value <= MAX_NUMBER else None
 
 
 def _positive(value: object) -> int | None:

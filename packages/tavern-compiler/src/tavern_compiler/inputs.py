@@ -6,6 +6,7 @@ Source: the plugin contract, sections A1, A4 and A6.
 """
 
 from collections.abc import Callable, Mapping
+from enum import StrEnum
 
 from attrs import field, frozen
 from attrs.validators import ge, le
@@ -18,6 +19,14 @@ from tavern_format import CharacterCard, Preset
 KIB = 1024
 DEFAULT_PROFILE_BYTES = 512 * KIB
 MAX_PROFILE_BYTES = 2048 * KIB
+
+
+class SystemPromptMode(StrEnum):
+    """What a host does with its own system prompt."""
+
+    APPEND = "append"
+    """It keeps its own and adds the parts."""
+    REPLACE = "replace"
 
 
 @frozen(kw_only=True)
@@ -63,6 +72,7 @@ class CompileInput:
     """Only while the opening lasts: no answer yet, and at most one message of the user."""
     trigger: str = "normal"
     """Kind of generation; prompts may be limited to some kinds."""
+    system_prompt_mode: SystemPromptMode = SystemPromptMode.APPEND
     char_name: str = ""
     """Stands in front of the card's own names."""
     resources: Mapping[SourceKind, ResourceRef] = field(factory=dict)
@@ -97,13 +107,25 @@ _FIELDS: Mapping[str, Callable[[CharacterCard, CharacterOptions], str]] = {
 }
 
 
-def character_texts(given: CompileInput) -> dict[str, str]:
-    """Read the fields of the card that have a text, trimmed, in fallback order."""
+def character_texts(given: CompileInput, *, declined: bool = False) -> dict[str, str]:
+    """Read the fields of the card that have a text and may be sent, trimmed, in fallback order.
+
+    With `declined`, read those instead that have a text and may not.
+    """
     card = given.character
     if card is None:
         return {}
     texts = {name: trim(_FIELDS[name](card, given.options)) for name in FALLBACK_FIELDS}
-    return {name: text for name, text in texts.items() if text}
+    refused = {name for name, is_refused in _REFUSALS.items() if is_refused(given)}
+    return {name: text for name, text in texts.items() if text and (name in refused) is declined}
+
+
+_REFUSALS: Mapping[str, Callable[[CompileInput], bool]] = {
+    "systemPrompt": lambda given: not given.options.prefer_system_prompt,
+    "postHistoryInstructions": lambda given: not given.options.prefer_post_history,
+    "greeting": lambda given: not given.include_greeting,
+}
+"""Fields that a caller may keep from being sent."""
 
 
 def _greeting(card: CharacterCard, index: int) -> str:

@@ -10,8 +10,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from attrs import frozen
 
 from tavern_compiler._text import trim
-from tavern_format import Diagnostic, InjectionPosition, OrderEntry, Preset, Prompt, Severity
+from tavern_format import (
+    DEFAULT_ORDER,
+    Diagnostic,
+    InjectionPosition,
+    OrderEntry,
+    Preset,
+    Prompt,
+    Severity,
+)
 
+_DEFAULT = tuple(
+    OrderEntry(identifier=identifier, enabled=enabled) for identifier, enabled in DEFAULT_ORDER
+)
 _ROLES = {"": "system", "system": "system", "assistant": "assistant", "model": "assistant"}
 """Role in the file to role that is asked for; everything else is the user's."""
 
@@ -53,15 +64,16 @@ def order_prompts(preset: Preset | None, trigger: str) -> OrderedPrompts:
     """Bring the prompts into their order.
 
     First those of the prompt order with its switches, then the others with their own. Without an
-    order, a prompt without a switch of its own is on when it has a text.
+    order the prompts' own switches count, and without those SillyTavern's default order.
     """
     if preset is None:
         return OrderedPrompts()
     order = _usable_order(preset)
-    if order is None:
-        placed = [_by_itself(index, prompt) for index, prompt in enumerate(preset.prompts)]
-    else:
-        placed = [*_ordered(preset.prompts, order)]
+    placed = (
+        [_by_itself(index, prompt) for index, prompt in enumerate(preset.prompts)]
+        if order is None and any(prompt.enabled is not None for prompt in preset.prompts)
+        else [*_ordered(preset.prompts, _DEFAULT if order is None else order)]
+    )
     return OrderedPrompts(
         tuple(_triggered(one, trigger) for one in placed),
         tuple(_diagnostics(order, placed, trigger)),
@@ -116,7 +128,7 @@ def _diagnostics(
     order: Sequence[OrderEntry] | None, placed: Sequence[PlacedPrompt], trigger: str
 ) -> Iterator[Diagnostic]:
     if order is None:
-        message = "The preset has no usable prompt order; prompts stand as in the file."
+        message = "The preset has no usable prompt order; another one stands in for it."
         yield Diagnostic("PROMPT_ORDER_MISSING", Severity.INFO, "/preset/prompt_orders", message)
     for one in placed:
         if not one.enabled:

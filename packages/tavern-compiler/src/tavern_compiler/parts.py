@@ -9,7 +9,8 @@ import re
 from collections.abc import Iterable
 from enum import StrEnum
 
-from attrs import evolve, field, frozen
+import attrs
+from attrs import evolve, frozen
 
 from tavern_compiler._text import text_hash, to_utf8, utf16_length
 
@@ -43,7 +44,7 @@ class PartSource:
     kind: SourceKind
     field: str
     """`prompts/3/content`, `description`, `messageExample`, ..."""
-    text: str = field(repr=False)
+    text: str = attrs.field(repr=False)
     """Before macros were expanded."""
     resource_id: str | None = None
     resource_revision: str | None = None
@@ -84,7 +85,7 @@ class Part:
 
     name: str = ""
     """A label for this result only: it holds the part's number."""
-    text: str = field(repr=False)
+    text: str = attrs.field(repr=False)
     sources: tuple[PartSource, ...]
     """In the order in which they went in; the first one names the part."""
     provenance: str = PROVENANCE

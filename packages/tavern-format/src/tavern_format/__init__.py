@@ -45,7 +45,7 @@ from tavern_format.group import (
     parse_group,
 )
 from tavern_format.js_regex import (
-    MAX_EXPANSION_CHARS,
+    MAX_EXPANSION_PARTS,
     MAX_NESTING,
     MAX_PATTERN_CHARS,
     Deviation,
@@ -142,7 +142,7 @@ __all__ = [
     "GLOBAL_ORDER_ID",
     "KNOWN_DECORATORS",
     "KNOWN_SETTINGS",
-    "MAX_EXPANSION_CHARS",
+    "MAX_EXPANSION_PARTS",
     "MAX_NESTING",
     "MAX_PATTERN_CHARS",
     "PRIVATE_SETTINGS",

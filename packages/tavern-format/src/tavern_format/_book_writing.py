@@ -7,7 +7,7 @@ import attrs
 
 from tavern_format import _json_text as json_text
 from tavern_format._book_reading import BOOK_SPEC, SPECS, book_from_json, inner_book
-from tavern_format._entry_spellings import ENTRY_SPECS
+from tavern_format._entry_spellings import ENTRY_SPECS, KEPT
 from tavern_format._foreign_books import container_key, foreign_to_file
 from tavern_format._json_text import JsonObject
 from tavern_format._structure import Origin, Spec
@@ -56,7 +56,8 @@ def convert_world_book(
     """Convert a book to SillyTavern's file or to a card's `character_book`.
 
     `name` stands in where the book has none. What the target cannot hold is kept in `extensions`
-    (and, in a file made from a `character_book`, in `originalData` as SillyTavern keeps it).
+    (and, in a file made from a `character_book`, in `originalData` as SillyTavern keeps it; of a
+    foreign book the whole original, under `extensions.tavern_format`).
     Raises UnsupportedVersionError (WORLD_BOOK_SPELLING) for a target nobody can read back.
     """
     if spelling not in ENTRY_SPECS:
@@ -85,7 +86,7 @@ def _foreign_file(book: WorldBook, entries: Sequence[JsonObject]) -> JsonObject:
     return {
         "entries": {str(at): raw for at, raw in enumerate(converted)},
         **named,
-        "originalData": dict(book.raw),
+        "extensions": {KEPT: {"original": dict(book.raw)}},
     }
 
 

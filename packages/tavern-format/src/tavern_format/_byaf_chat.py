@@ -125,11 +125,11 @@ def _number(value: object) -> float | None:
 def _instant(output: object) -> float:
     """Give the time an output was last chosen in milliseconds; NaN, which is never newest."""
     active = member(output, "activeTimestamp")
-    if isinstance(active, int | float):
-        return float(active)
     try:
+        if isinstance(active, int | float):
+            return float(active)
         moment = datetime.fromisoformat(active if isinstance(active, str) else "")
-    except ValueError:
+    except (ValueError, OverflowError):
         return float("nan")
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000
 

@@ -9,6 +9,7 @@ WhiteSpace.
 import re
 from typing import Any
 
+from tavern_format._json_text import JS_DECIMAL_LIMIT
 from tavern_format._kinds import js_number_text
 
 JS_BLANKS = (
@@ -75,7 +76,7 @@ def _text(value: object, depth: int = 0) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int | float):
-        return js_number_text(value)
+        return js_number_text(value) if abs(value) < JS_DECIMAL_LIMIT else str(value)
     if isinstance(value, dict):
         return "[object Object]"
     if isinstance(value, list) and depth < _TEXT_DEPTH:

@@ -21,6 +21,46 @@ from tavern_format._structure import Field, Kind, Spec
 from tavern_format.card import Asset, CardSpec, CharacterCard, DepthPrompt
 from tavern_format.regex_script import SCRIPTS
 
+REQUIRED_KEYS: dict[CardSpec, tuple[str, ...]] = {
+    CardSpec.V1: ("name", "description", "personality", "scenario", "first_mes", "mes_example"),
+    CardSpec.V2: (
+        "name",
+        "description",
+        "personality",
+        "scenario",
+        "first_mes",
+        "mes_example",
+        "creator_notes",
+        "system_prompt",
+        "post_history_instructions",
+        "alternate_greetings",
+        "tags",
+        "creator",
+        "character_version",
+        "extensions",
+    ),
+    CardSpec.V3: (
+        "name",
+        "description",
+        "personality",
+        "scenario",
+        "first_mes",
+        "mes_example",
+        "creator_notes",
+        "system_prompt",
+        "post_history_instructions",
+        "alternate_greetings",
+        "tags",
+        "creator",
+        "character_version",
+        "extensions",
+        "group_only_greetings",
+    ),
+    CardSpec.GRADIO: (),
+    CardSpec.TEXT_GENERATION_WEBUI: (),
+}
+"""What each specification calls required; nothing but a name is required here."""
+
 _TEXTS = texts()
 _TAGS = texts(split=True)
 _OPTIONAL_NUMBER = optional(NUMBER)
@@ -63,11 +103,12 @@ _LIST_KEYS = ("alternate_greetings", "group_only_greetings")
 
 
 def _data(attribute: str, key: str, kind: Kind, default: object = None) -> Field:
-    return Field(attribute, ("data", key), kind, default=default)
+    sparse = key not in REQUIRED_KEYS[CardSpec.V2]
+    return Field(attribute, ("data", key), kind, default=default, sparse=sparse)
 
 
 def _extension(attribute: str, key: str, kind: Kind, default: object = None) -> Field:
-    return Field(attribute, ("data", "extensions", key), kind, default=default)
+    return Field(attribute, ("data", "extensions", key), kind, default=default, sparse=True)
 
 
 _DATA_FIELDS = (
@@ -156,46 +197,6 @@ CARD_SPECS: dict[CardSpec, Spec[CharacterCard]] = {
     CardSpec.GRADIO: Spec("gradio", CharacterCard, _GRADIO_FIELDS),
     CardSpec.TEXT_GENERATION_WEBUI: Spec("text-generation-webui", CharacterCard, _WEBUI_FIELDS),
 }
-
-REQUIRED_KEYS: dict[CardSpec, tuple[str, ...]] = {
-    CardSpec.V1: ("name", "description", "personality", "scenario", "first_mes", "mes_example"),
-    CardSpec.V2: (
-        "name",
-        "description",
-        "personality",
-        "scenario",
-        "first_mes",
-        "mes_example",
-        "creator_notes",
-        "system_prompt",
-        "post_history_instructions",
-        "alternate_greetings",
-        "tags",
-        "creator",
-        "character_version",
-        "extensions",
-    ),
-    CardSpec.V3: (
-        "name",
-        "description",
-        "personality",
-        "scenario",
-        "first_mes",
-        "mes_example",
-        "creator_notes",
-        "system_prompt",
-        "post_history_instructions",
-        "alternate_greetings",
-        "tags",
-        "creator",
-        "character_version",
-        "extensions",
-        "group_only_greetings",
-    ),
-    CardSpec.GRADIO: (),
-    CardSpec.TEXT_GENERATION_WEBUI: (),
-}
-"""What each specification calls required; nothing but a name is required here."""
 
 LABELS = {CardSpec.V2: ("chara_card_v2", "2.0"), CardSpec.V3: ("chara_card_v3", "3.0")}
 """`spec` and `spec_version` as each specification asks for them."""

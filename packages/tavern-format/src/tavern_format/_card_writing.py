@@ -10,7 +10,7 @@ import attrs
 
 from tavern_format import _json_text as json_text
 from tavern_format._book_writing import book_to_json
-from tavern_format._card_spellings import CARD_SPECS, LABELS, REQUIRED_KEYS
+from tavern_format._card_spellings import CARD_SPECS, LABELS
 from tavern_format._json_text import JsonObject
 from tavern_format._structure import Origin
 from tavern_format.card import CardCarrier, CardSpec, CharacterCard
@@ -86,7 +86,7 @@ def card_to_json(card: CharacterCard, spec: CardSpec | None = None) -> JsonObjec
 def _encode(card: CharacterCard) -> JsonObject:
     """Write the card in its own specification."""
     if card.origin is None and card.spec in LABELS:
-        return _with_labels(_with_book({"data": _complete(card)}, card), card.spec)
+        return _with_labels(_with_book(CARD_SPECS[card.spec].encode(card), card), card.spec)
     written = CARD_SPECS[card.spec].encode(_without_top_name(card))
     return _with_book(written, card) if card.spec in LABELS else written
 
@@ -143,26 +143,9 @@ def _to_data(card: CharacterCard) -> JsonObject:
     spec = CARD_SPECS[CardSpec.V2]
     beside = dict(card.raw)
     fresh = spec.encode(attrs.evolve(card, spec=CardSpec.V2, origin=Origin(spec, beside, 0)))
-    merged = {**beside, **fresh, "data": {**_complete(card), **fresh.get("data", {})}}
+    complete = spec.encode(attrs.evolve(card, origin=None))["data"]
+    merged = {**beside, **fresh, "data": {**complete, **fresh.get("data", {})}}
     return _with_book(merged, card)
-
-
-def _complete(card: CharacterCard) -> JsonObject:
-    """Give a whole new `data`: all that V2 requires, and of the rest what is not the default."""
-    spec = CARD_SPECS[CardSpec.V2]
-    data = spec.encode(attrs.evolve(card, origin=None))["data"]
-    usual = spec.encode(CharacterCard())["data"]
-    extensions = {
-        key: value
-        for key, value in data["extensions"].items()
-        if key not in usual["extensions"] or value != usual["extensions"][key]
-    }
-    kept = {
-        key: value
-        for key, value in data.items()
-        if key in REQUIRED_KEYS[CardSpec.V2] or value != usual[key]
-    }
-    return {**kept, "extensions": extensions}
 
 
 def _with_labels(written: JsonObject, spec: CardSpec) -> JsonObject:

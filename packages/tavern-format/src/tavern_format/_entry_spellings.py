@@ -129,7 +129,7 @@ def _extra(  # noqa: PLR0913, PLR0917 - one column of the table each
 
 
 def _flag(attribute: str, file_key: str, name: str) -> Row:
-    return _extra(attribute, file_key, FLAG, False, name, False, False)  # noqa: FBT003 - JSON values
+    return _extra(attribute, file_key, FLAG, False, name, False, False)
 
 
 def _switch(attribute: str, file_key: str, to_book: object) -> Row:
@@ -209,11 +209,12 @@ ROWS: tuple[Row, ...] = (
     Row("use_regex", "", OPTIONAL_FLAG, None, ("use_regex",)),
 )
 
+_NOT_IN_TEMPLATE = {"display_index", "character_filter", "extensions"}
+
 TEMPLATE: JsonObject = {
     row.file_key: row.template
     for row in ROWS
-    if row.file_key
-    and row.attribute not in {"uid", "display_index", "character_filter", "extensions"}
+    if row.file_key and row.attribute not in {"uid", *_NOT_IN_TEMPLATE}
 }
 """SillyTavern's new-entry template: 39 keys."""
 
@@ -257,7 +258,10 @@ def _store_book_position(target: JsonObject, value: Any) -> None:  # noqa: ANN40
 
 def _file_field(row: Row) -> Field:
     fetch = _uid_or_key("uid") if row.attribute == "uid" else None
-    return Field(row.attribute, row.file_place, row.kind, default=row.template, fetch=fetch)
+    sparse = not row.file_key or row.attribute in _NOT_IN_TEMPLATE
+    return Field(
+        row.attribute, row.file_place, row.kind, row.template, fetch=fetch, sparse=sparse
+    )
 
 
 def _book_field(row: Row) -> Field:
@@ -274,7 +278,10 @@ def _book_field(row: Row) -> Field:
     if row.attribute == "enabled":
         return Field("enabled", ("enabled",), FLAG, default=False)
     default = row.template if row.from_book is ABSENT else row.from_book
-    return Field(row.attribute, row.book_place, row.kind, default=default, null_is_absent=True)
+    sparse = not row.book_path or not row.file_key or row.attribute == "display_index"
+    return Field(
+        row.attribute, row.book_place, row.kind, default, null_is_absent=True, sparse=sparse
+    )
 
 
 ENTRY_SPECS: dict[BookSpelling, Spec[Entry]] = {

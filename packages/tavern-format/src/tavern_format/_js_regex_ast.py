@@ -28,7 +28,7 @@ class Facts:
     """Whenever it can match empty, it tries that after every other way."""
 
     weight: int = 1
-    """Least size when counted repeats are written out, in characters or assertions."""
+    """How many parts the `regex` module makes of it: it writes required repeats out."""
 
     sure_groups: frozenset[int] = frozenset()
     """Groups that have a value after every successful match of the node."""
@@ -183,7 +183,7 @@ def choice(options: tuple[Node, ...]) -> Node:
             nullable=any(fact.nullable for fact in facts),
             only_empty=all(fact.only_empty for fact in facts),
             empty_last=facts[-1].empty_last and not any(fact.nullable for fact in facts[:-1]),
-            weight=sum(fact.weight for fact in facts),
+            weight=1 + sum(fact.weight for fact in facts),
             sure_groups=facts[0].sure_groups.intersection(*(f.sure_groups for f in facts[1:])),
         ),
     )
@@ -200,7 +200,7 @@ def group(body: Node, index: int | None) -> Node:
             nullable=inner.nullable,
             only_empty=inner.only_empty,
             empty_last=inner.empty_last,
-            weight=inner.weight,
+            weight=1 + inner.weight,
             sure_groups=sure,
         ),
     )
@@ -215,7 +215,7 @@ def look(body: Node, *, ahead: bool, negative: bool) -> Node:
         facts=Facts(
             nullable=True,
             only_empty=True,
-            weight=body.facts.weight,
+            weight=1 + body.facts.weight,
             sure_groups=frozenset() if negative else body.facts.sure_groups,
         ),
     )
@@ -230,6 +230,7 @@ def repeat(body: Node, *, least: int, most: int | None, lazy: bool, groups: rang
         empty_last = only_empty or not lazy
     else:
         empty_last = not inner.nullable or (inner.empty_last and not lazy)
+    copies = least if least == most else least + 1
     return Repeat(
         body=body,
         least=least,
@@ -240,7 +241,7 @@ def repeat(body: Node, *, least: int, most: int | None, lazy: bool, groups: rang
             nullable=nullable,
             only_empty=only_empty,
             empty_last=empty_last,
-            weight=inner.weight * max(1, least),
+            weight=1 + inner.weight * copies,
             sure_groups=inner.sure_groups if least > 0 else frozenset(),
         ),
     )

@@ -6,6 +6,7 @@ LineTerminator).
 """
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
@@ -81,17 +82,36 @@ def complement(ranges: Ranges, last_code: int) -> Ranges:
     return tuple(gaps)
 
 
-def close_over_case(ranges: Ranges, orbits: Orbits) -> Ranges:
+def close_over_case(ranges: Ranges, orbits: Orbits, last_code: int) -> Ranges:
     """Add to normalised `ranges` every character equivalent to one in them."""
-    added: list[tuple[int, int]] = []
+    others = complement(ranges, last_code)
+    # Walk whichever is shorter: what is inside, or what may have to come in.
+    if _count(ranges) <= _count(others):
+        added = {other for code in _with_case(ranges, orbits) for other in orbits[code]}
+    else:
+        added = {
+            code
+            for code in _with_case(others, orbits)
+            if any(_contains(ranges, other) for other in orbits[code])
+        }
+    return normalise((*ranges, *((code, code) for code in added))) if added else ranges
+
+
+def _count(ranges: Ranges) -> int:
+    return sum(last - first + 1 for first, last in ranges)
+
+
+def _with_case(ranges: Ranges, orbits: Orbits) -> Iterable[int]:
     for first, last in ranges:
-        # Walk whichever is shorter: the range, or the list of characters that have case.
         if last - first < len(orbits):
-            codes = (code for code in range(first, last + 1) if code in orbits)
+            yield from (code for code in range(first, last + 1) if code in orbits)
         else:
-            codes = (code for code in orbits if first <= code <= last)
-        added += [(other, other) for code in codes for other in orbits[code]]
-    return normalise((*ranges, *added)) if added else ranges
+            yield from (code for code in orbits if first <= code <= last)
+
+
+def _contains(ranges: Ranges, code: int) -> bool:
+    index = bisect_right(ranges, (code, LAST_CODE_POINT))
+    return index > 0 and code <= ranges[index - 1][1]
 
 
 def read_ranges(text: str) -> Ranges:

@@ -27,6 +27,7 @@ from ._js_regex_property_data import (
     CASE_ADDITIONS,
     CASE_PROPERTIES,
     GENERAL_CATEGORIES,
+    LONG_NAMES,
     UNSUPPORTED_PROPERTIES,
 )
 
@@ -66,6 +67,11 @@ class Writer:
         if not self.ignore_case:
             return {}
         return FOLDING_ORBITS if self.unicode else UPPER_CASE_ORBITS
+
+    @property
+    def last(self) -> int:
+        """The greatest character there is."""
+        return LAST_CODE_POINT if self.unicode else LAST_UTF16_UNIT
 
     def char(self, code: int) -> str:
         """Write one character, with all it is equivalent to."""
@@ -111,7 +117,7 @@ class Writer:
         ranges = node.ranges
         if self.ignore_case:
             added = [pair for term in node.properties for pair in self._case_additions(term, node)]
-            ranges = close_over_case(normalise((*ranges, *added)), self.orbits)
+            ranges = close_over_case(normalise((*ranges, *added)), self.orbits, self.last)
         if not node.properties:
             return self._plain_set(ranges, negated=node.negated)
         terms = "".join(_property(term, node.offset) for term in node.properties)
@@ -124,8 +130,7 @@ class Writer:
         return read_ranges(CASE_ADDITIONS.get(f"{'P' if term.negated else 'p'}:{term.name}", ""))
 
     def _plain_set(self, ranges: Ranges, *, negated: bool) -> str:
-        last = LAST_CODE_POINT if self.unicode else LAST_UTF16_UNIT
-        others = complement(ranges, last)
+        others = complement(ranges, self.last)
         inside, outside = (others, ranges) if negated else (ranges, others)
         if not outside:
             return ANYTHING
@@ -164,7 +169,8 @@ def _property(term: ast.PropertyTerm, offset: int) -> str:
     if term.name in UNSUPPORTED_PROPERTIES:
         reason = "a property the regex module does not have"
         raise Refusal("UNSUPPORTED_PROPERTY", reason, offset)
-    name = term.name
+    # Some short names mean something else to the module, so all are given in full.
+    name = LONG_NAMES.get(term.name, term.name)
     if name in GENERAL_CATEGORIES:
         # Bare, some of these names mean a POSIX class to the module.
         name = f"General_Category={name}"

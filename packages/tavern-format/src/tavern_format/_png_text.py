@@ -8,7 +8,7 @@ SillyTavern 1.19.0, src/character-card-parser.js, read (`tEXt` alone).
 """
 
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator
 
 from attrs import frozen
 
@@ -130,22 +130,26 @@ def find_card_texts(chunks: Iterable[Chunk], report: Report) -> list[Chunk]:
 
 
 def read_payloads(
-    chunks: Sequence[Chunk], limits: Limits, report: Report
-) -> tuple[CardPayload, ...]:
-    """Decode card texts; one that cannot be read is remarked, and raised when it is the last."""
-    payloads: list[CardPayload] = []
-    faults: list[FormatError] = []
+    chunks: Iterable[Chunk], limits: Limits, report: Report
+) -> Iterator[CardPayload]:
+    """Decode card texts one by one, as they are asked for.
+
+    One that cannot be read is remarked (PNG_TEXT_UNREADABLE), or raised when no other can.
+    """
+    first_fault: FormatError | None = None
+    none_read = True
     for chunk in chunks:
         try:
-            payloads.append(_payload(chunk, limits, report))
+            payload = _payload(chunk, limits, report)
         except FormatError as fault:
-            faults.append(fault)
-    if not payloads:
-        raise faults[0]
-    for skipped in faults:
-        message = f"one card text cannot be read ({skipped.message}); another one was"
-        warn(report, "PNG_TEXT_UNREADABLE", "", message)
-    return tuple(payloads)
+            message = f"a card text cannot be read ({fault.code}, byte {chunk.offset_bytes})"
+            warn(report, "PNG_TEXT_UNREADABLE", "", message)
+            first_fault = first_fault or fault
+        else:
+            none_read = False
+            yield payload
+    if none_read and first_fault is not None:
+        raise first_fault
 
 
 def read_naidata_text(chunk: Chunk, limits: Limits) -> bytes:

@@ -106,6 +106,8 @@ class Field:
     """For the few attributes that are read from more than one key."""
     store: Callable[[JsonObject, Any], None] | None = None
     """The counterpart of `fetch`."""
+    sparse: bool = False
+    """True where a new object holds the key only for another value than the default."""
 
     def column(self, parents: Sequence[JsonObject] | None, keys: Sequence[str | int]) -> Column:
         """Collect the JSON value from every parent (the object that holds the last key)."""
@@ -260,7 +262,7 @@ class Spec(Generic[M]):
         """Write one model in this spelling: its own object with the edited attributes replaced."""
         origin: Origin | None = cast("Any", model).origin
         if origin is None or origin.spec.name != self.name:
-            return self._write(model, {}, self.fields)
+            return self._write(model, {}, filter(self._belongs(model), self.fields))
         before = self.decode(origin.raw, "", _ignore, origin.key)
         edited = [
             row
@@ -268,6 +270,12 @@ class Spec(Generic[M]):
             if not _same(getattr(before, row.attribute), getattr(model, row.attribute))
         ]
         return self._write(model, dict(origin.raw), edited) if edited else origin.raw
+
+    def _belongs(self, model: M) -> Callable[[Field], bool]:
+        """Tell which attributes a new object says."""
+        return lambda row: not row.sparse or not _same(
+            getattr(model, row.attribute), self._default(row.attribute)
+        )
 
     def _write(self, model: M, target: JsonObject, rows: Iterable[Field]) -> JsonObject:
         for row in sorted(rows, key=lambda row: len(row.path)):  # `extensions` before its members

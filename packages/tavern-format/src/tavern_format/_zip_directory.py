@@ -25,6 +25,8 @@ FULL_16, FULL_32 = 0xFFFF, 0xFFFF_FFFF
 
 _TAIL64 = Struct("<4sQ2H2I4Q")
 _TAIL64_MARK = b"PK\x06\x06"
+_TAIL64_MAX_BYTES = 4096
+"""How far the 64-bit end record is looked for: it may carry data of the writer's own."""
 _LOCATOR_BYTES = 20
 _EXTRA = Struct("<2H")
 _EXTRA_64 = 1
@@ -90,8 +92,9 @@ def _directory_before(blob: bytes, at: int) -> Directory | None:
     tail_end = min(at + TAIL.size + comment_bytes, len(blob))
     end = at
     if count == FULL_16 or FULL_32 in (size, offset):
-        end64 = blob.rfind(_TAIL64_MARK, 0, max(at - _LOCATOR_BYTES, 0))
-        if 0 <= end64 <= at - _LOCATOR_BYTES - _TAIL64.size:
+        locator = max(at - _LOCATOR_BYTES, 0)
+        end64 = blob.rfind(_TAIL64_MARK, max(locator - _TAIL64_MAX_BYTES, 0), locator)
+        if 0 <= end64 <= locator - _TAIL64.size:
             end = end64
             *_, count, size, offset = _TAIL64.unpack_from(blob, end64)
     for start in (end - size, offset):

@@ -61,16 +61,32 @@ def book_to_file(book: JsonObject, entries: Iterable[JsonObject], report: Report
             info(report, "UID_CHANGED", pointer("/entries", index, "id"), message)
         done[key] = converted
     named = {"name": book["name"]} if isinstance(book.get("name"), str) else {}
-    return {"entries": done, **named, "originalData": book}
+    bag = book.get("extensions")
+    kept = _kept(bag, _FROM_FILE) if isinstance(bag, dict) else {}
+    return {"entries": done, **named, **kept, "originalData": book}
 
 
 def book_from_file(book: JsonObject, entries: Iterable[JsonObject], name: str) -> JsonObject:
     """Convert a whole world-info file; book-level keys come back from `originalData`."""
     original = book.get("originalData")
     outer = original if isinstance(original, dict) else {}
-    kept = {key: value for key, value in outer.items() if key != "entries"}
+    done = {key: value for key, value in outer.items() if key != "entries"}
+    lost = {key: value for key, value in book.items() if key not in _BOOK_LEVEL}
+    own = book.get("extensions")
+    if own or lost:
+        before = done.get("extensions")
+        done["extensions"] = {
+            **(before if isinstance(before, dict) else {}),
+            **(own if isinstance(own, dict) else {}),
+        }
     converted = [entry_to_book(raw) for raw in entries]
-    return {**kept, "entries": converted, "name": kept.get("name", name)}
+    return _keep(
+        {**done, "entries": converted, "name": done.get("name", name)}, _FROM_FILE, lost
+    )
+
+
+_BOOK_LEVEL = ("entries", "name", "extensions", "originalData")
+"""Keys of a file that have their own way into a `character_book`."""
 
 
 def _plain_to_file(raw: JsonObject, index: int) -> JsonObject:

@@ -24,7 +24,7 @@ from tavern_format._byaf_values import (
 )
 from tavern_format._json_text import JsonObject
 from tavern_format._zip import ZipArchive, ZipFiles, normal_path, open_zip
-from tavern_format.diagnostics import Report, info, warn
+from tavern_format.diagnostics import Report, info, pointer, warn
 from tavern_format.errors import CarrierError, FormatError
 from tavern_format.limits import Limits
 
@@ -73,6 +73,7 @@ class Byaf:
 def read_byaf(data: bytes, limits: Limits, report: Report) -> Byaf:
     """Open a BYAF archive and make a card of its first character.
 
+    The diagnostics of a document inside have its path in the archive in front of their pointer.
     Raises CarrierError (ZIP_*, BYAF_NO_MANIFEST, BYAF_MANIFEST, BYAF_CHARACTER),
     MalformedResourceError (a manifest or character that is no JSON) and LimitExceededError. A
     scenario that cannot be read is only remarked (BYAF_SCENARIO), as in SillyTavern.
@@ -253,7 +254,8 @@ def _unknown(kind: str, document: Mapping[str, Any]) -> JsonObject:
 
 
 def _load(archive: ZipArchive, path: str, limits: Limits, report: Report) -> Any:  # noqa: ANN401
-    return json_text.load(archive.read(path, report), limits, report)
+    content = archive.read(path, report)
+    return json_text.load(content, limits, report, path=pointer("", path))
 
 
 def _find(archive: ZipArchive, listed: object, report: Report) -> str | None:

@@ -25,7 +25,7 @@ from ._js_regex_values import (
 from ._js_regex_writer import Refusal, Writer
 
 __all__ = [
-    "MAX_EXPANSION_CHARS",
+    "MAX_EXPANSION_PARTS",
     "MAX_NESTING",
     "MAX_PATTERN_CHARS",
     "Deviation",
@@ -51,8 +51,8 @@ MAX_PATTERN_CHARS = 4096
 MAX_NESTING = 40
 """The `regex` module compiles by recursion: this depth leaves most of Python's stack free."""
 
-MAX_EXPANSION_CHARS = 50_000
-"""The `regex` module writes required repeats out when it compiles: this is about 15 MiB."""
+MAX_EXPANSION_PARTS = 20_000
+"""The `regex` module writes required repeats out when it compiles: this is about 30 MiB."""
 
 _ENGINE_FLAGS = "dgimsuy"
 _KEY_FLAGS = frozenset("gimsuy")
@@ -196,7 +196,7 @@ def translate(
     *,
     max_pattern_chars: int = MAX_PATTERN_CHARS,
     max_nesting: int = MAX_NESTING,
-    max_expansion_chars: int = MAX_EXPANSION_CHARS,
+    max_expansion_parts: int = MAX_EXPANSION_PARTS,
 ) -> Translation | Untranslatable | InvalidPattern:
     """Give a pattern for the `regex` module (VERSION0) that matches what JavaScript would.
 
@@ -205,8 +205,8 @@ def translate(
     group inside a repetition that took no part in the last round is the empty text, where
     JavaScript has no value.
 
-    The limits are a pattern's length in code points, the depth of its brackets, and the
-    length of the shortest text it can match with required repeats written out. Compile and
+    The limits are a pattern's length in code points, the depth of its brackets, and the number
+    of its characters and brackets once required repeats are written out. Compile and
     match the result under a time limit all the same: no limit here excludes patterns that
     take exponential time.
     """
@@ -219,7 +219,7 @@ def translate(
     if parsed.too_deep is not None:
         offset = _original_offset(source.pattern, unicode=unicode, index=parsed.too_deep)
         return _untranslatable("NESTING_TOO_DEEP", "brackets are nested too deep", offset)
-    if parsed.root.facts.weight > max_expansion_chars:
+    if parsed.root.facts.weight > max_expansion_parts:
         return _untranslatable("REPEATS_TOO_LARGE", "required repeats multiply to too much")
     try:
         return _translation(source, parsed)

@@ -28,6 +28,7 @@ __all__ = [
     "Chunk",
     "PngAssets",
     "empty_png",
+    "iter_card_payloads",
     "looks_double_encoded",
     "looks_like_json",
     "read_card_payloads",
@@ -86,13 +87,20 @@ def read_card_payloads(data: bytes, limits: Limits, report: Report) -> tuple[Car
     PNG_TEXT_COMPRESSION, or PNG_TRUNCATED, PNG_CHUNK_LENGTH where no text came before the end) or
     LimitExceededError (`png_text_bytes`).
     """
+    return tuple(iter_card_payloads(data, limits, report))
+
+
+def iter_card_payloads(data: bytes, limits: Limits, report: Report) -> Iterator[CardPayload]:
+    """Give the card texts as `read_card_payloads`, each decoded only when it is asked for.
+
+    The PNG is walked at the call; errors of the texts themselves come while iterating.
+    """
     walk = _walk(data, limits, report)
     found = text.find_card_texts(walk.chunks, report)
     if not found:
         raise walk.fault or _no_card(walk)
-    payloads = text.read_payloads(found, limits, report)
     _report_end(walk, report)
-    return payloads
+    return text.read_payloads(found, limits, report)
 
 
 def read_naidata(data: bytes, limits: Limits, report: Report) -> bytes | None:

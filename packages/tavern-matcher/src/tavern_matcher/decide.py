@@ -77,9 +77,9 @@ def _without_keys(indexed: IndexedEntry, context: ScanContext) -> Reason | None:
     for reason, closes in _GATES:
         if closes(entry, context):
             return reason
-    forces = indexed.decorated.forces
-    if forces is not None:
-        return Reason.DECORATOR_ACTIVATE if forces else Reason.DECORATOR_DONT_ACTIVATE
+    for decorator, reason in _DECORATORS:
+        if decorator in indexed.decorators:
+            return reason
     if entry.constant:
         return Reason.CONSTANT
     return None if indexed.keys else Reason.NO_KEYS
@@ -199,3 +199,9 @@ _GATES: tuple[tuple[Reason, Callable[[Entry, ScanContext], bool]], ...] = (
     (Reason.WAITS_FOR_RECURSION, lambda entry, _: bool(entry.delay_until_recursion)),
 )
 """Reasons that shut an entry out before its keys are looked at; the first one counts."""
+
+_DECORATORS = (
+    ("@@activate", Reason.DECORATOR_ACTIVATE),
+    ("@@dont_activate", Reason.DECORATOR_DONT_ACTIVATE),
+)
+"""Lines that act, if they are exactly this; of both, the first acts."""

@@ -12,9 +12,15 @@ from enum import StrEnum
 
 from attrs import field, frozen
 
-from tavern_format import BookSpelling, Diagnostic, Entry, Severity, WorldBook
+from tavern_format import (
+    BookSpelling,
+    Diagnostic,
+    Entry,
+    Severity,
+    WorldBook,
+    split_decorators,
+)
 from tavern_matcher.decision import EntryId
-from tavern_matcher.decorators import Decorated, split_decorators
 from tavern_matcher.features import entry_diagnostics
 from tavern_matcher.keys import Key, KeyKind, read_key
 from tavern_matcher.settings import CharacterStrategy, MatchSettings, setting_diagnostics
@@ -47,7 +53,9 @@ class IndexedEntry:
 
     identity: EntryId
     entry: Entry
-    decorated: Decorated
+    content: str = field(repr=False)
+    """Without decorators."""
+    decorators: tuple[str, ...]
     keys: tuple[Key, ...]
     secondary_keys: tuple[Key, ...]
     case_sensitive: bool
@@ -130,10 +138,12 @@ def _index_entry(
         tuple(read_key(key, key, case_sensitive=case, whole_words=words) for key in written)
         for written in (entry.keys, entry.secondary_keys)
     )
+    decorated = split_decorators(entry.content)
     return IndexedEntry(
         identity=EntryId(book=book, index=index, uid=entry.uid),
         entry=entry,
-        decorated=split_decorators(entry.content),
+        content=decorated.content,
+        decorators=decorated.decorators,
         keys=keys,
         secondary_keys=secondary if entry.selective else (),
         case_sensitive=case,

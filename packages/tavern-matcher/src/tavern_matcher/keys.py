@@ -1,24 +1,22 @@
 """One key: what kind it is, what is searched for it, and the search in one text.
 
-Owns the rules of plain keys. Regular expression keys are recognised by their shape and not run.
-Must not know entries.
+Owns the rules of plain keys. Regular expression keys are recognised and not run. Must not know
+entries.
 
-Source: SillyTavern 1.19.0, public/scripts/world-info.js, WorldInfoBuffer.matchKeys and
-parseRegexFromString.
+Source: SillyTavern 1.19.0, public/scripts/world-info.js, WorldInfoBuffer.matchKeys.
 """
 
 from collections.abc import Iterator
 from enum import StrEnum
 from string import ascii_letters, digits
 
-import regex
 from attrs import frozen
 
+from tavern_format import parse_key_regex
 from tavern_matcher._text import has_space, trim
 
 _WORD_CHARS = frozenset(ascii_letters + digits + "_")
 """JavaScript's `\\w`: every other letter, Chinese ones too, bounds a word."""
-_REGEX_SHAPE = regex.compile(r"/((?:[^/\\]|\\.)+)/([gimsuy]*)", regex.DOTALL)
 
 
 class KeyKind(StrEnum):
@@ -69,21 +67,11 @@ def read_key(written: str, text: str, *, case_sensitive: bool, whole_words: bool
 def _kind(text: str, trimmed: str, *, whole_words: bool) -> KeyKind:
     if not trimmed:
         return KeyKind.BLANK if text else KeyKind.NEVER
-    if is_regex_key(trimmed):
+    if parse_key_regex(trimmed) is not None:
         return KeyKind.REGEX
     if not whole_words:
         return KeyKind.SUBSTRING
     return KeyKind.PHRASE_SUBSTRING if has_space(trimmed) else KeyKind.WHOLE_WORD
-
-
-def is_regex_key(key: str) -> bool:
-    """Whether a trimmed key has the shape of a regular expression.
-
-    SillyTavern takes a key of this shape with a syntax error as plain text; here it stays one that
-    is not executed.
-    """
-    found = _REGEX_SHAPE.fullmatch(key)
-    return found is not None and len(set(found[2])) == len(found[2])
 
 
 def _whole_words(text: str, word: str) -> Iterator[int]:

@@ -83,7 +83,7 @@ def _activated(indexed: IndexedEntry) -> Activated:
     entry = indexed.entry
     return Activated(
         entry=indexed.identity,
-        content=indexed.decorated.content,
+        content=indexed.content,
         position=entry.position,
         order=entry.order,
         depth=entry.depth,

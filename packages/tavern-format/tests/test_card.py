@@ -8,6 +8,7 @@ import pytest
 
 from tavern_format import (
     Asset,
+    BookSpelling,
     CardCarrier,
     CardSpec,
     CarrierError,
@@ -166,6 +167,8 @@ def test_a_new_card_is_a_complete_v2_card() -> None:
     assert parsed.diagnostics == ()
     assert parsed.value.character_book is not None
     assert parsed.value.character_book.entries[0].keys == ("k",)
+    assert parsed.value.character_book.spelling is BookSpelling.CHARACTER_BOOK
+    assert parsed.value.raw["data"]["character_book"]["entries"][0]["keys"] == ["k"]
 
 
 BOOK = {"entries": [{"id": 0, "keys": ["k"], "content": "c", "enabled": True}], "extensions": {}}

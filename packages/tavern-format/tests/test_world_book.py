@@ -76,12 +76,13 @@ def test_the_model_has_the_defaults_of_the_new_entry_template() -> None:
 
 
 def test_an_edit_changes_its_key_and_nothing_else() -> None:
-    before = {"name": "B", "entries": {"7": FULL, "x": {"uid": 1, "order": None}}, "top": [1]}
+    odd = {"uid": 1, "order": None}
+    before = {"name": "B", "entries": {"7": FULL, "x": odd, "": None}, "top": [1]}
     book = parse_world_book(encoded(before)).value
     edited = [attrs.evolve(book.entries[0], order=5, enabled=True), book.entries[1]]
     after = json.loads(dump_world_book(attrs.evolve(book, entries=edited)))
     full = {**FULL, "order": 5, "disable": False}
-    assert after == {**before, "entries": {"7": full, "x": {"uid": 1, "order": None}}}
+    assert after == {**before, "entries": {"7": full, "x": odd, "": None}}
     assert list(after["entries"]["7"]) == list(FULL)
 
 

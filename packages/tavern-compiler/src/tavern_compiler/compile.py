@@ -14,6 +14,7 @@ from attrs import evolve, field, frozen
 from tavern_compiler._text import to_utf8, trim, utf16_length
 from tavern_compiler.call_config import CallConfig, call_config
 from tavern_compiler.errors import ProfileTooLargeError
+from tavern_compiler.fallback import fallback_actions
 from tavern_compiler.inputs import (
     CompileInput,
     SystemPromptMode,
@@ -26,7 +27,8 @@ from tavern_compiler.macros import MacroContext
 from tavern_compiler.markers import MARKERS
 from tavern_compiler.order import OrderedPrompts, order_prompts
 from tavern_compiler.parts import Part, name_parts
-from tavern_compiler.steps import Action, Consumed, Job, Step, fallback_actions, prompt_action
+from tavern_compiler.prompts import prompt_action
+from tavern_compiler.steps import Action, Consumed, Job, Step
 from tavern_compiler.unsent import unsent_diagnostics
 from tavern_format import Diagnostic, Severity
 

@@ -129,7 +129,9 @@ def _diagnostics(
 ) -> Iterator[Diagnostic]:
     if order is None:
         message = "The preset has no usable prompt order; another one stands in for it."
-        yield Diagnostic("PROMPT_ORDER_MISSING", Severity.INFO, "/preset/prompt_orders", message)
+        yield Diagnostic(
+            "PROMPT_ORDER_SUBSTITUTED", Severity.INFO, "/preset/prompt_orders", message
+        )
     for one in placed:
         if not one.enabled:
             continue

@@ -144,8 +144,8 @@ def _pack(
     taken = {str(key) for key, _ in items if key is not None}
     packed: JsonObject = {}
     for key, value in items:
-        name = str(key) if key is not None and str(key) not in packed else None
-        packed[name or _free_key(value, taken | packed.keys())] = value
+        own = None if key is None or str(key) in packed else str(key)
+        packed[_free_key(value, taken | packed.keys()) if own is None else own] = value
     return packed
 
 

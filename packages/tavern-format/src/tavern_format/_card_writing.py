@@ -9,7 +9,7 @@ from collections.abc import Mapping
 import attrs
 
 from tavern_format import _json_text as json_text
-from tavern_format._book_writing import book_to_json
+from tavern_format._book_writing import book_to_json, convert_world_book
 from tavern_format._card_spellings import CARD_SPECS, LABELS
 from tavern_format._json_text import JsonObject
 from tavern_format._structure import Origin
@@ -17,6 +17,7 @@ from tavern_format.card import CardCarrier, CardSpec, CharacterCard
 from tavern_format.charx import write_charx
 from tavern_format.errors import UnsupportedVersionError
 from tavern_format.png_chunks import empty_png, write_card_chunks
+from tavern_format.world_book import BookSpelling, WorldBook
 
 
 def dump_card(
@@ -109,8 +110,15 @@ def _with_book(written: JsonObject, card: CharacterCard) -> JsonObject:
             return written
         kept = {key: value for key, value in data.items() if key != "character_book"}
         return {**written, "data": kept}
-    book = book_to_json(card.character_book)
+    book = book_to_json(_as_character_book(card.character_book, before, card.name))
     return written if book is before else {**written, "data": {**data, "character_book": book}}
+
+
+def _as_character_book(book: WorldBook, before: object, name: str) -> WorldBook:
+    """Convert a book that was put into the card; one that was read from it keeps its spelling."""
+    if book.origin is not None and book.origin.raw is before:
+        return book
+    return convert_world_book(book, BookSpelling.CHARACTER_BOOK, name=name)
 
 
 def _is_book(raw: object) -> bool:

@@ -139,16 +139,7 @@ class Choice:
 
 
 Node = (
-    Char
-    | Dot
-    | CharClass
-    | Assertion
-    | BackReference
-    | Group
-    | Look
-    | Repeat
-    | Sequence
-    | Choice
+    Char | Dot | CharClass | Assertion | BackReference | Group | Look | Repeat | Sequence | Choice
 )
 
 EMPTY = Sequence(parts=(), facts=EMPTY_FACTS)

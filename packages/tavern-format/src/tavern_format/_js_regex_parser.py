@@ -1,6 +1,6 @@
 """The reader of whole JavaScript patterns: text in, syntax tree or fault out.
 
-Owns groups, alternatives, quantifiers, classes and references. Knows no target dialect. It
+Owns groups, alternatives, quantifiers and references. Knows no target dialect. It
 walks the pattern once with its own stack, so that no nesting exhausts Python's. Source:
 ECMAScript 2023, 22.2.1 with annex B.1.2; the verdicts are those of the engine V8 in Node 20.
 """
@@ -10,7 +10,7 @@ import re
 from attrs import Factory, define, frozen
 
 from . import _js_regex_ast as ast
-from ._js_regex_charset import Ranges, normalise
+from ._js_regex_class_parser import read_class
 from ._js_regex_reader import (
     Fault,
     Reader,
@@ -188,7 +188,7 @@ class _Parser:
         if char == ".":
             node = ast.Dot()
         elif char == "[":
-            node = _read_class(self.reader)
+            node = read_class(self.reader)
         else:
             node = ast.Char(code=ord(char))
         self._add(node, self.groups_started)
@@ -281,56 +281,3 @@ def _read_quantifier(reader: Reader) -> tuple[int, int] | None:
 def _read_count(digits: str) -> int:
     significant = digits.lstrip("0") or "0"
     return UNBOUNDED if len(significant) > len(str(UNBOUNDED)) else min(int(significant), UNBOUNDED)
-
-
-def _read_class(reader: Reader) -> ast.CharClass:
-    """Read a class; the opening bracket is already behind the reader."""
-    start = reader.index - 1
-    negated = reader.take("^")
-    ranges: list[tuple[int, int]] = []
-    terms: list[ast.PropertyTerm] = []
-    while not reader.take("]"):
-        low, low_term = _read_class_part(reader, start)
-        parts = low
-        terms += low_term
-        if reader.peek() == "-" and reader.peek(1) not in ("]", ""):
-            dash = reader.index
-            reader.index += 1
-            high, high_term = _read_class_part(reader, start)
-            terms += high_term
-            parts = _join_range(low, high, unicode=reader.unicode, index=dash)
-        ranges += parts
-    return ast.CharClass(
-        ranges=normalise(ranges), properties=tuple(terms), negated=negated, offset=start
-    )
-
-
-def _join_range(low: Ranges, high: Ranges, *, unicode: bool, index: int) -> Ranges:
-    """Make a range of two parts of a class, or keep both beside a dash."""
-    if len(low) == len(high) == 1 and low[0][0] == low[0][1] and high[0][0] == high[0][1]:
-        if low[0][0] > high[0][0]:
-            reason = "a range's bounds are out of order"
-            raise Fault("CLASS_RANGE_OUT_OF_ORDER", reason, index)
-        return ((low[0][0], high[0][0]),)
-    if unicode:
-        raise Fault("INVALID_CLASS_RANGE", "a class cannot bound a range", index)
-    return (*low, *high, (ord("-"), ord("-")))
-
-
-def _read_class_part(reader: Reader, start: int) -> tuple[Ranges, tuple[ast.PropertyTerm, ...]]:
-    """Read one character or escape inside a class."""
-    if not reader.peek():
-        raise Fault("UNTERMINATED_CLASS", "a class is not closed", start)
-    if reader.take("\\"):
-        found = read_class_escape(reader)
-        if found is not None:
-            return found[0], () if found[1] is None else (found[1],)
-        if reader.take("b"):
-            code = 0x08
-        elif reader.unicode and reader.take("-"):
-            code = ord("-")
-        else:
-            code = read_character_escape(reader, in_class=True)
-    else:
-        code = ord(reader.next())
-    return ((code, code),), ()

@@ -8,8 +8,7 @@ names are those of ECMAScript 2023, tables 68 to 70, and of Unicode's PropertyVa
 from collections.abc import Mapping
 from types import MappingProxyType
 
-GENERAL_CATEGORIES = frozenset(
-    """
+_GENERAL_CATEGORIES = """
     Cased_Letter LC Close_Punctuation Pe Connector_Punctuation Pc Control Cc cntrl
     Currency_Symbol Sc Dash_Punctuation Pd Decimal_Number Nd digit Enclosing_Mark Me
     Final_Punctuation Pf Format Cf Initial_Punctuation Pi Letter L Letter_Number Nl
@@ -18,8 +17,9 @@ GENERAL_CATEGORIES = frozenset(
     Lo Other_Number No Other_Punctuation Po Other_Symbol So Paragraph_Separator Zp Private_Use
     Co Punctuation P punct Separator Z Space_Separator Zs Spacing_Mark Mc Surrogate Cs Symbol
     S Titlecase_Letter Lt Unassigned Cn Uppercase_Letter Lu
-    """.split()
-)
+"""
+
+GENERAL_CATEGORIES = frozenset(_GENERAL_CATEGORIES.split())
 
 _BINARY_PROPERTIES = """
     ASCII ASCII_Hex_Digit:AHex Alphabetic:Alpha Any Assigned Bidi_Control:Bidi_C
@@ -49,8 +49,7 @@ LONG_NAMES: Mapping[str, str] = MappingProxyType(
 
 BINARY_PROPERTIES = frozenset(_BINARY_PROPERTIES.replace(":", " ").split())
 
-SCRIPTS = frozenset(
-    """
+_SCRIPTS = """
     Adlam Adlm Aghb Ahom Anatolian_Hieroglyphs Arab Arabic Armenian Armi Armn Avestan Avst
     Bali Balinese Bamu Bamum Bass Bassa_Vah Batak Batk Beng Bengali Berf Beria_Erfe Bhaiksuki
     Bhks Bopo Bopomofo Brah Brahmi Brai Braille Bugi Buginese Buhd Buhid Cakm
@@ -80,19 +79,20 @@ SCRIPTS = frozenset(
     Tfng Tglg Thaa Thaana Thai Tibetan Tibt Tifinagh Tirh Tirhuta Tnsa Todhri Todr Tolong_Siki
     Tols Toto Tulu_Tigalari Tutg Ugar Ugaritic Unknown Vai Vaii Vith Vithkuqi Wancho Wara
     Warang_Citi Wcho Xpeo Xsux Yezi Yezidi Yi Yiii Zanabazar_Square Zanb Zinh Zyyy Zzzz
-    """.split()
-)
+"""
+
+SCRIPTS = frozenset(_SCRIPTS.split())
 
 UNSUPPORTED_PROPERTIES = frozenset({"CWKCF", "Changes_When_NFKC_Casefolded"})
 """Properties the `regex` module does not have."""
 
-CASE_PROPERTIES = frozenset(
-    """
+_CASE_PROPERTIES = """
     CWCF CWKCF CWL CWT CWU Changes_When_Casefolded Changes_When_Lowercased
     Changes_When_NFKC_Casefolded Changes_When_Titlecased Changes_When_Uppercased Ll Lower
     Lowercase Lowercase_Letter Lu Upper Uppercase Uppercase_Letter
-    """.split()
-)
+"""
+
+CASE_PROPERTIES = frozenset(_CASE_PROPERTIES.split())
 """Properties about case itself: ignoring case changes them for hundreds of characters."""
 
 _CASE_ADDITIONS = """
@@ -135,45 +135,6 @@ def _read_additions(text: str) -> Mapping[str, str]:
             additions[word] = " ".join(characters)
         else:
             characters.append(word)
-    return MappingProxyType(additions)
-
-
-CASE_ADDITIONS = """
-    345: p:Cased_Letter p:LC p:Letter p:L P:Mark P:M P:Combining_Mark P:Nonspacing_Mark P:Mn
-      P:Case_Ignorable P:CI P:Diacritic P:Dia p:Grapheme_Base p:Gr_Base P:Grapheme_Extend
-      P:Gr_Ext p:ID_Start p:IDS p:XID_Start p:XIDS P:sc=Inherited P:sc=Qaai P:sc=Zinh
-    399 3B9 1FBE: P:Cased_Letter P:LC P:Letter P:L p:Mark p:M p:Combining_Mark
-      p:Nonspacing_Mark p:Mn p:Case_Ignorable p:CI p:Diacritic p:Dia P:Grapheme_Base
-      P:Gr_Base p:Grapheme_Extend p:Gr_Ext P:ID_Start P:IDS P:XID_Start P:XIDS
-      p:sc=Inherited p:sc=Qaai p:sc=Zinh
-    1C4 1C6-1C7 1C9-1CA 1CC 1F1 1F3 1F80-1F87 1F90-1F97 1FA0-1FA7 1FB3 1FC3 1FF3:
-      p:Titlecase_Letter p:Lt
-    1C5 1C8 1CB 1F2 1F88-1F8F 1F98-1F9F 1FA8-1FAF 1FBC 1FCC 1FFC: P:Titlecase_Letter P:Lt
-    17F 212A: p:ASCII
-    4B 53 6B 73: P:ASCII
-    24DC: p:Emoji p:Extended_Pictographic p:ExtPict
-    24C2: P:Emoji P:Extended_Pictographic P:ExtPict
-    392 395 398 39A 3A1 3A6 3B2 3B5 3B8 3BA 3C1 3C6: p:Math
-    3D0-3D1 3D5 3F0-3F1 3F4-3F5: P:Math
-    49-4A 12E 197 248 37F 406 408 1E2C 1ECA A7B2: p:Soft_Dotted p:SD
-    69-6A 12F 249 268 29D 3F3 456 458 1E2D 1ECB: P:Soft_Dotted P:SD
-    39C 3BC: p:sc=Common p:sc=Zyyy p:scx=Common P:scx=Greek P:scx=Grek p:scx=Zyyy
-    B5: P:sc=Common P:sc=Zyyy P:scx=Common p:scx=Greek p:scx=Grek P:scx=Zyyy
-    B5 345: p:sc=Greek p:sc=Grek
-    399 39C 3B9 3BC 1FBE: P:sc=Greek P:sc=Grek
-"""
-
-
-def _read_additions(text: str) -> Mapping[str, str]:
-    """Turn rows of `characters: properties`, wrapped by indentation, into a mapping."""
-    additions: dict[str, str] = {}
-    characters = ""
-    for word_group in text.split("\n    "):
-        head, colon, tail = word_group.partition(": ")
-        if colon:
-            characters = head
-        for name in (tail if colon else head).split():
-            additions[name] = characters
     return MappingProxyType(additions)
 
 

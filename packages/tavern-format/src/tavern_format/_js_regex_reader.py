@@ -171,7 +171,7 @@ def _read_unicode(reader: Reader, start: int) -> int:
 
 
 def read_unicode_digits(reader: Reader, *, braces: bool, pairs: bool) -> int | None:
-    """Read what follows `\\u`; None, and nothing is consumed, if it is not well formed."""
+    r"""Read what follows `\u`; None, and nothing is consumed, if it is not well formed."""
     start = reader.index
     if braces and reader.take("{"):
         digits = reader.take_while(_HEX).lstrip("0") or "0"
@@ -193,7 +193,7 @@ def read_unicode_digits(reader: Reader, *, braces: bool, pairs: bool) -> int | N
 
 
 def _read_low_half(reader: Reader, high: int) -> int:
-    """Join a high surrogate with the `\\u` escape of a low one, if that comes next."""
+    r"""Join a high surrogate with the `\u` escape of a low one, if that comes next."""
     start = reader.index
     if reader.take("\\u"):
         digits = reader.take_while(_HEX, most=4)

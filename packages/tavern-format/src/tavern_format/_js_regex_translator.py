@@ -61,20 +61,21 @@ class _Translator:
             raise Refusal("TRANSLATION_TOO_LARGE", reason, 0)
         match node:
             case ast.Sequence():
-                return self._sequence(node, backward=backward)
+                text = self._sequence(node, backward=backward)
             case ast.Choice():
-                return "|".join(self.write(option, backward=backward) for option in node.options)
+                text = "|".join(self.write(option, backward=backward) for option in node.options)
             case ast.Group():
-                return self._group(node, backward=backward)
+                text = self._group(node, backward=backward)
             case ast.Repeat():
-                return self._repeat(node, backward=backward)
+                text = self._repeat(node, backward=backward)
             case ast.Look():
                 sign = f"{'' if node.ahead else '<'}{'!' if node.negative else '='}"
-                return f"(?{sign}{self.write(node.body, backward=not node.ahead)})"
+                text = f"(?{sign}{self.write(node.body, backward=not node.ahead)})"
             case ast.BackReference():
-                return self._reference(node)
+                text = self._reference(node)
             case _:
-                return self._leaf(node)
+                text = self._leaf(node)
+        return text
 
     def _leaf(self, node: ast.Char | ast.Dot | ast.CharClass | ast.Assertion) -> str:
         match node:

@@ -129,9 +129,7 @@ def find_card_texts(chunks: Iterable[Chunk], report: Report) -> list[Chunk]:
     return [firsts[rank] for rank in order if rank in firsts]
 
 
-def read_payloads(
-    chunks: Iterable[Chunk], limits: Limits, report: Report
-) -> Iterator[CardPayload]:
+def read_payloads(chunks: Iterable[Chunk], limits: Limits, report: Report) -> Iterator[CardPayload]:
     """Decode card texts one by one, as they are asked for.
 
     One that cannot be read is remarked (PNG_TEXT_UNREADABLE), or raised when no other can.

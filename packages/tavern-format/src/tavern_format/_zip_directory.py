@@ -62,21 +62,25 @@ class Directory:
 
 
 def find_directory(blob: bytes) -> Directory:
-    """Find the last end record that has a directory before it.
+    """Find the last end record that has a directory before it, one with files if there is any.
 
     Raises CarrierError (ZIP_SIGNATURE, ZIP_TRUNCATED, ZIP_DIRECTORY).
     """
     at = blob.rfind(TAIL_MARK)
     if at < 0:
         raise _no_archive(blob)
+    empty: Directory | None = None
     for _ in range(_TAIL_CANDIDATES):
         found = _directory_before(blob, at)
-        if found is not None:
+        if found is not None and found.start < found.end:
             return found
+        empty = empty or found
         at = blob.rfind(TAIL_MARK, 0, at + len(TAIL_MARK) - 1)
         if at < 0:
             break
-    raise fault("ZIP_DIRECTORY", "the archive has no readable directory", None)
+    if empty is None:
+        raise fault("ZIP_DIRECTORY", "the archive has no readable directory", None)
+    return empty
 
 
 def _no_archive(blob: bytes) -> CarrierError:

@@ -72,10 +72,10 @@ _CASELESS_REFERENCE = Deviation(
 
 
 def classify_key(text: str) -> JsRegexSource | NotRegex:
-    """Read a world book key as a regular expression, or say why it is literal text.
+    r"""Read a world book key as a regular expression, or say why it is literal text.
 
     The text must be `/body/flags` as a whole: trim a key first, as SillyTavern does. Only the
-    first `\\/` of the body becomes a slash, and no other slash may be unescaped.
+    first `\/` of the body becomes a slash, and no other slash may be unescaped.
 
     Source: SillyTavern 1.19.0, parseRegexFromString in public/scripts/world-info.js.
     """
@@ -151,9 +151,7 @@ def _read(pattern: str, flags: str, *, max_nesting: int) -> Parsed | InvalidPatt
     unicode = "u" in flags
     units = from_subject(pattern) if unicode else to_subject(pattern, "utf16")
     try:
-        return parse(
-            units, unicode=unicode, ignore_case="i" in flags, max_nesting=max_nesting
-        )
+        return parse(units, unicode=unicode, ignore_case="i" in flags, max_nesting=max_nesting)
     except Fault as fault:
         offset = _original_offset(pattern, unicode=unicode, index=fault.index)
         return InvalidPattern(code=fault.code, reason=fault.reason, offset=offset)
@@ -209,7 +207,12 @@ def translate(
     of its characters and brackets once required repeats are written out. Compile and
     match the result under a time limit all the same: no limit here excludes patterns that
     take exponential time.
+
+    Raises:
+        ValueError: `max_nesting` is above `MAX_NESTING`.
     """
+    if max_nesting > MAX_NESTING:
+        raise ValueError(f"max_nesting can be at most {MAX_NESTING}")
     if len(source.pattern) > max_pattern_chars:
         return _untranslatable("PATTERN_TOO_LONG", "the pattern is too long")
     parsed = _read(source.pattern, source.flags, max_nesting=max_nesting)

@@ -150,6 +150,10 @@ class PngAssets(Mapping[str, bytes]):
         """Decode one asset. Raises KeyError, and LimitExceededError (`png_text_bytes`)."""
         return decode_node(text.text_of(self._chunks[name], self._limits))
 
+    def __contains__(self, name: object) -> bool:
+        """Look for a name without decoding its asset."""
+        return name in self._chunks
+
     def __iter__(self) -> Iterator[str]:
         """Go through the names."""
         return iter(self._chunks)

@@ -39,8 +39,8 @@ class ScanCharacter:
 
     avatar_name: str = ""
     """File name of the avatar without extension; the display name does not count."""
-    tags: tuple[str, ...] = ()
-    """SillyTavern's tag ids."""
+    tags: tuple[str, ...] | None = None
+    """SillyTavern's tag ids. None: not known, and filters by tag let everyone in."""
 
 
 @frozen(kw_only=True)
@@ -55,6 +55,6 @@ class ScanContext:
     trigger: str = NORMAL
     """normal, continue, impersonate, swipe, regenerate or quiet."""
     character: ScanCharacter | None = None
-    """None: no character is open, and no character filter is applied to tags."""
+    """None: no character is open."""
     context_size_tokens: int | None = None
     """Size of the whole prompt, of which a budget is a share."""

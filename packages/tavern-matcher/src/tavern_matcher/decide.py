@@ -166,10 +166,10 @@ def _filtered(entry: Entry, context: ScanContext) -> bool:
 
 
 def _admits(found: CharacterFilter, character: ScanCharacter | None) -> bool:
-    """Names and tags must both let the character in; without a character, tags do not count."""
+    """Names and tags must both let the character in; unknown tags do not count."""
     who = character or ScanCharacter()
     named = not found.names or (who.avatar_name in found.names) is not found.is_exclude
-    if not found.tags or character is None:
+    if not found.tags or who.tags is None:
         return named
     tagged = any(tag in found.tags for tag in who.tags)
     return named and tagged is not found.is_exclude

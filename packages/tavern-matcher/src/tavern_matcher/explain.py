@@ -99,11 +99,12 @@ def _secondary(decision: Decision) -> str:
 
 def _regex(decision: Decision) -> str:
     if decision.matches:
-        return f"{_primary(decision)}, but {_secondary(decision)}, {_NOT_RUN}"
-    return f"because no plain key of its occurs {_searched(decision)}, {_NOT_RUN}"
+        key = f"although its key {_hit(decision.primary_matches[0])}"
+        return f"{key}: it hangs on a secondary regular expression key, {_NOT_RUN}"
+    return f"because only a regular expression key could make it fire, {_NOT_RUN}"
 
 
-_NOT_RUN = "and its regular expression keys are not executed yet"
+_NOT_RUN = "and such keys are not executed yet"
 
 SENTENCES: Mapping[Reason, Callable[[Decision], str]] = {
     Reason.DECORATOR_ACTIVATE: lambda _: "because its content begins with @@activate",

@@ -74,6 +74,7 @@ def match(  # noqa: PLR0913 - three values, and three functions by name
             *index.diagnostics,
             *_state_diagnostics(state),
             *_macro_diagnostics(index, expand),
+            *_tag_diagnostics(index, context),
             *fired_diagnostics([(one.entry, label_of(one), one.path) for one in fired]),
         ),
     )
@@ -107,3 +108,15 @@ def _macro_diagnostics(index: Index, expand: Expand | None) -> Iterator[Diagnost
             message = f"{label_of(indexed)} {remark}."
             path = f"{indexed.path}/keys"
             yield Diagnostic("KEY_MACRO_NOT_EXPANDED", Severity.WARNING, path, message)
+
+
+def _tag_diagnostics(index: Index, context: ScanContext) -> Iterator[Diagnostic]:
+    if context.character is not None and context.character.tags is not None:
+        return
+    for indexed in index.entries:
+        found = indexed.entry.character_filter
+        if indexed.entry.enabled and found is not None and found.tags:
+            remark = "is filtered by tags of the character, which are not known: it is let in"
+            path = f"{indexed.path}/character_filter/tags"
+            message = f"{label_of(indexed)} {remark}."
+            yield Diagnostic("CHARACTER_TAGS_UNKNOWN", Severity.INFO, path, message)

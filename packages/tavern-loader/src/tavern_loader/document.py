@@ -1,0 +1,82 @@
+"""A compilation as one JSON document for programs.
+
+Owns the shape of the document, which the README describes; SCHEMA is raised when it changes.
+"""
+
+from typing import Any
+
+import attrs
+
+from tavern_compiler import Part, PartSource
+from tavern_loader.service.compile_files import Compilation
+from tavern_loader.service.resources import Remark
+from tavern_matcher import Decision, KeyMatch, explain
+
+SCHEMA = 1
+
+
+def json_document(done: Compilation) -> dict[str, Any]:
+    """Give everything of a compilation as values that JSON can hold."""
+    profile = done.profile
+    return {
+        "schema": SCHEMA,
+        "files": [attrs.asdict(used) for used in done.used],
+        "parts": [_part(part) for part in profile.parts],
+        "entries": [_decision(decision) for decision in done.match.decisions],
+        "diagnostics": [_remark(remark) for remark in done.remarks],
+        "active_lore": list(profile.active_lore),
+        "call_config": attrs.asdict(profile.call_config),
+        "system_prompt_mode": profile.system_prompt_mode,
+        "user_injection": attrs.asdict(profile.user_injection),
+    }
+
+
+def _sizes(of: Part | PartSource) -> dict[str, Any]:
+    return {
+        "size_chars": of.size_chars,
+        "size_utf16": of.size_utf16,
+        "size_utf8_bytes": of.size_utf8_bytes,
+        "hash": of.hash,
+    }
+
+
+def _part(part: Part) -> dict[str, Any]:
+    return {
+        "name": part.name,
+        "text": part.text,
+        **_sizes(part),
+        "sources": [attrs.asdict(source) | _sizes(source) for source in part.sources],
+    }
+
+
+def _decision(decision: Decision) -> dict[str, Any]:
+    return {
+        "book": decision.entry.book,
+        "index": decision.entry.index,
+        "uid": decision.entry.uid,
+        "title": decision.title,
+        "fired": decision.fired,
+        "reason": decision.reason,
+        "explanation": explain(decision),
+        "keys": list(decision.keys),
+        "secondary_keys": list(decision.secondary_keys),
+        "logic": None if decision.logic is None else decision.logic.name,
+        "scan_depth_messages": decision.scan_depth_messages,
+        "scanned_messages": decision.scanned_messages,
+        "matches": [_match(match) for match in decision.matches],
+    }
+
+
+def _match(match: KeyMatch) -> dict[str, Any]:
+    return attrs.asdict(match)
+
+
+def _remark(remark: Remark) -> dict[str, Any]:
+    found = remark.diagnostic
+    return {
+        "source": remark.source,
+        "severity": found.severity,
+        "code": found.code,
+        "path": found.path,
+        "message": found.message,
+    }

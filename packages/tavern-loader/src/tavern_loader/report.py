@@ -1,0 +1,115 @@
+"""A compilation as text for people.
+
+Owns the words and the order of the report: files, parts, world books, remarks. Knows no terminal:
+the width is an argument, and there is no colour.
+"""
+
+from collections.abc import Iterator
+
+from tavern_compiler import Part, PartSource, SourceKind
+from tavern_loader.layout import clean, cut, table, wrap
+from tavern_loader.service.compile_files import Compilation
+from tavern_loader.service.resources import Remark
+from tavern_matcher import Decision, explain
+
+DEFAULT_WIDTH = 100
+MIN_WIDTH = 40
+_MAX_NAME = 46
+_MAX_SOURCE = 30
+_INDENT = "    "
+
+
+def text_report(done: Compilation, width: int = DEFAULT_WIDTH, *, title: str = "") -> str:
+    """Render the report; `width` is counted in terminal cells, no less than MIN_WIDTH."""
+    cells = max(width, MIN_WIDTH)
+    sections = (
+        _files(done, cells, title),
+        _parts(done, cells),
+        *_books(done, cells),
+        _remarks(done, cells),
+    )
+    return "\n".join("\n".join(lines) + "\n" for lines in sections)
+
+
+def _files(done: Compilation, cells: int, title: str) -> Iterator[str]:
+    yield title or "Files"
+    rows = [
+        (f"  {used.role}", cut(clean(used.name), _MAX_SOURCE), clean(used.detail))
+        for used in done.used
+    ]
+    yield from table(rows, cells)
+
+
+def _parts(done: Compilation, cells: int) -> Iterator[str]:
+    parts = done.profile.parts
+    if not parts:
+        yield "Parts: none"
+        return
+    size = sum(part.size_chars for part in parts)
+    yield from wrap(
+        f"Parts: {len(parts)}, {size} characters"
+        f" (each name begins with {_common_prefix(parts[0])})",
+        cells,
+    )
+    head = ("  name", "from", "chars", "text")
+    rows = [
+        (f"  {_short_name(part)}", _origin(part), str(part.size_chars), clean(part.text))
+        for part in parts
+    ]
+    yield from table([head, *rows], cells, right=[2])
+
+
+def _common_prefix(part: Part) -> str:
+    return part.name[: len(part.name) - len(_short_name(part))]
+
+
+def _short_name(part: Part) -> str:
+    """Take off what all names begin with."""
+    return cut(clean(part.name.split(":", 2)[2]), _MAX_NAME)
+
+
+def _origin(part: Part) -> str:
+    return cut(clean(" + ".join(_source(source) for source in part.sources)), _MAX_SOURCE)
+
+
+def _source(source: PartSource) -> str:
+    if source.kind is SourceKind.PRESET:
+        return f"{source.identifier} ({source.role})"
+    if source.kind is SourceKind.WORLD_BOOK:
+        return f"{source.resource_id} #{source.entry_id}"
+    return {SourceKind.CHARACTER: "card", SourceKind.USER: "user"}[source.kind]
+
+
+def _books(done: Compilation, cells: int) -> Iterator[Iterator[str]]:
+    for named in done.books:
+        decisions = sorted(
+            (one for one in done.match.decisions if one.entry.book == named.name),
+            key=lambda one: one.entry.index,
+        )
+        yield _book(named.name, decisions, cells)
+
+
+def _book(name: str, decisions: list[Decision], cells: int) -> Iterator[str]:
+    fired = sum(decision.fired for decision in decisions)
+    yield cut(f"World book {clean(name)}: {fired} of {len(decisions)} fired", cells)
+    for decision in decisions:
+        mark = "  + " if decision.fired else "  - "
+        first, *others = wrap(clean(explain(decision)), cells - len(mark))
+        yield mark + first
+        yield from (_INDENT + line for line in others)
+
+
+def _remarks(done: Compilation, cells: int) -> Iterator[str]:
+    if not done.remarks:
+        yield "Diagnostics: none"
+        return
+    yield f"Diagnostics: {len(done.remarks)}"
+    for remark in done.remarks:
+        yield from _remark(remark, cells)
+
+
+def _remark(remark: Remark, cells: int) -> Iterator[str]:
+    found = remark.diagnostic
+    place = clean(f"{remark.source} {found.path}".strip())
+    yield cut(f"  {found.severity:<7}  {found.code}  {place}", cells)
+    yield from (_INDENT + line for line in wrap(clean(found.message), cells - len(_INDENT)))

@@ -1,0 +1,31 @@
+"""Which adapter compares which area, and which files are no plain list of cases.
+
+An area is a folder and a file, `formats/card_json`; cases of `public_reports` say their area
+themselves. A new area is one row here; one without a row is reported as "no adapter" and does not
+count.
+"""
+
+from collections.abc import Mapping
+
+from tests.conformance import formats_archive, formats_card, formats_png
+from tests.conformance._cases import Loader, by_own_area, keyed_values, numbered_pairs
+from tests.conformance._runner import Adapter
+
+LOADERS: Mapping[str, Loader] = {
+    "formats/node_base64": numbered_pairs,
+    "formats/oai_settings_map": keyed_values,
+    "formats/wi_template": keyed_values,
+    "public_reports/cases": by_own_area,
+}
+
+ADAPTERS: Mapping[str, Adapter] = {
+    "formats/card_json": formats_card.check,
+    "formats/card_yaml": formats_card.check,
+    "formats/card_png": formats_png.check_card,
+    "formats/issues_cards": formats_png.check_issue,
+    "formats/png_write": formats_png.check_writing,
+    "formats/png_naidata": formats_png.check_naidata,
+    "formats/node_base64": formats_png.check_base64,
+    "formats/charx": formats_archive.check_charx,
+    "formats/byaf": formats_archive.check_byaf,
+}

@@ -7,7 +7,14 @@ count.
 
 from collections.abc import Mapping
 
-from tests.conformance import formats_archive, formats_card, formats_png
+from tests.conformance import (
+    formats_archive,
+    formats_book,
+    formats_card,
+    formats_png,
+    formats_preset,
+    formats_text,
+)
 from tests.conformance._cases import Loader, by_own_area, keyed_values, numbered_pairs
 from tests.conformance._runner import Adapter
 
@@ -28,4 +35,21 @@ ADAPTERS: Mapping[str, Adapter] = {
     "formats/node_base64": formats_png.check_base64,
     "formats/charx": formats_archive.check_charx,
     "formats/byaf": formats_archive.check_byaf,
+    "formats/wi_import": formats_book.check_import,
+    "formats/issues_wi": formats_book.check_import,
+    "formats/wi_add_missing": formats_book.check_added_fields,
+    "formats/wi_template": formats_book.check_template,
+    "formats/charbook_to_wi": formats_book.check_from_book,
+    "formats/wi_to_charbook": formats_book.check_to_book,
+    "formats/wi_roundtrip": formats_book.check_round_trip,
+    "formats/lorebook_convert": formats_book.check_foreign,
+    "formats/wi_decorators": formats_text.check_decorators,
+    "formats/wi_keys": formats_text.check_keys,
+    "formats/wi_regex_parse": formats_text.check_regex,
+    "formats/oai_migrate": formats_preset.check_migration,
+    "formats/oai_prompts": formats_preset.check_prompts,
+    "formats/pm_import": formats_preset.check_export,
+    "formats/oai_settings_map": formats_preset.check_settings,
+    "formats/master_import": formats_preset.check_master,
+    "formats/preset_save": formats_preset.check_saving,
 }

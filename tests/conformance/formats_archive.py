@@ -17,6 +17,8 @@ import io
 import json
 import zipfile
 from base64 import b64decode
+from contextlib import suppress
+from datetime import datetime
 from typing import Any
 
 import attrs
@@ -167,11 +169,22 @@ def check_byaf(case: Case, findings: Findings) -> None:
     if not outcome.accepted or "card" not in record:
         return
     require_types(findings, outcome.value)
-    theirs = {key: value for key, value in record["card"].items() if key != "create_date"}
-    findings.same("st", card_to_json(outcome.value), theirs)
+    ours = card_to_json(outcome.value)
+    for document in (ours, record["card"]):
+        findings.require("st/create_date", _is_time(document.get("create_date")), "must be a time")
+    findings.same("st", {**ours, "create_date": None}, {**record["card"], "create_date": None})
     archive = read_byaf(data, DEFAULT_LIMITS, lambda _: None)
     _check_pictures(findings, archive, record["images"])
     _check_chats(findings, archive, record["chats"], outcome.value.name)
+
+
+def _is_time(value: object) -> bool:
+    """Take SillyTavern's normalised time, any real one, and none at all."""
+    if value is None or value == "<ISO>":
+        return True
+    with suppress(TypeError, ValueError):
+        return bool(datetime.fromisoformat(value))  # type: ignore[arg-type]
+    return False
 
 
 def _check_pictures(findings: Findings, archive: Byaf, images: Any) -> None:

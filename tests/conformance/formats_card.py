@@ -122,7 +122,7 @@ def sillytavern_accepts(case: Case) -> bool | None:
     A card it recognised and then failed to save, for want of a file name, counts as taken.
     """
     record = case.oracle("st_import")
-    if record is None:
+    if record is None or "status" not in record:
         return None
     began = any(line.startswith("Importing from") for line in record.get("log", ()))
     saved = record["status"] == 200 and "error" not in record["body"]

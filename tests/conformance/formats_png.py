@@ -89,7 +89,7 @@ def _check_chosen_text(case: Case, findings: Findings, data: bytes) -> None:
 
 
 def _check_rewriting(findings: Findings, outcome: Outcome, data: bytes) -> None:
-    written = dump_card_png(outcome.value, data)
+    written = dump_card_png(outcome.value, picture=data)
     again = parse_card(written, carrier=CardCarrier.PNG).value
     findings.same("rewriting", json_of(dump_card(again)), json_of(dump_card(outcome.value)))
     kept = [found for found in chunks(data) if not _is_card(*found)]

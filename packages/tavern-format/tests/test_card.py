@@ -112,9 +112,10 @@ def test_a_v3_card_is_read_into_named_fields() -> None:
 
 @pytest.mark.parametrize("document", [V1, V2, V3, {"char_name": "P", "char_greeting": "g"}])
 def test_an_unedited_card_is_written_as_it_was(document: dict[str, Any]) -> None:
-    assert dump_card(parse_card(encoded(document)).value) == json.dumps(
-        document, separators=(",", ":")
-    ).encode()
+    assert (
+        dump_card(parse_card(encoded(document)).value)
+        == json.dumps(document, separators=(",", ":")).encode()
+    )
 
 
 def test_an_edit_shows_in_data_and_in_every_mirror() -> None:
@@ -124,7 +125,11 @@ def test_an_edit_shows_in_data_and_in_every_mirror() -> None:
     after = json.loads(dump_card(edited))
     assert (after["first_mes"], after["data"]["first_mes"]) == ("New", "New")
     assert (after["creatorcomment"], after["data"]["creator_notes"]) == ("other", "other")
-    assert (after["tags"], after["fav"], after["data"]["extensions"]["fav"]) == (["u"], False, False)
+    assert (after["tags"], after["fav"], after["data"]["extensions"]["fav"]) == (
+        ["u"],
+        False,
+        False,
+    )
     assert after["data"]["extensions"]["foreign"] == {"kept": None}
     assert list(after) == list(document)
 

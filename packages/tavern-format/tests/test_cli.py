@@ -55,9 +55,7 @@ def test_names_from_files_cannot_command_the_terminal(
     assert r"Ada\x1b[31m" in out
 
 
-def test_inspect_prints_one_json_document(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_inspect_prints_one_json_document(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("inspect", "--json", folder / "book.json") == 0
     facts = json.loads(capsys.readouterr().out)
     assert (facts["kind"], facts["name"], facts["entries"]) == ("world-book", "B", 1)
@@ -107,7 +105,9 @@ def test_a_picture_is_kept_and_can_be_chosen(folder: Path) -> None:
     picture = dump_card_png(CharacterCard(name="Other"))
     (folder / "other.png").write_bytes(picture)
     out = folder / "out.png"
-    run("convert", folder / "card.json", "--to", "png", "--picture", folder / "other.png", "-o", out)
+    run(
+        "convert", folder / "card.json", "--to", "png", "--picture", folder / "other.png", "-o", out
+    )
     assert parse_card(out.read_bytes()).value.name == CARD.name
 
 

@@ -35,7 +35,10 @@ CARD = CharacterCard(name="x")
         ({"temperature": 1, "openai_max_tokens": 5}, ResourceKind.CHAT_COMPLETION_PRESET),
         ({"version": 1, "type": "full", "data": {"prompts": []}}, ResourceKind.PROMPT_EXPORT),
         ({"name": "", "input_sequence": "", "output_sequence": ""}, ResourceKind.INSTRUCT),
-        ({"instruct": None, "context": {"name": "C", "story_string": ""}}, ResourceKind.MASTER_PRESET),
+        (
+            {"instruct": None, "context": {"name": "C", "story_string": ""}},
+            ResourceKind.MASTER_PRESET,
+        ),
         ({"scriptName": "s", "findRegex": "a"}, ResourceKind.REGEX_SCRIPTS),
         ([{"scriptName": "s"}], ResourceKind.REGEX_SCRIPTS),
         ({"user_name": "U", "character_name": "C", "chat_metadata": {}}, ResourceKind.CHAT),

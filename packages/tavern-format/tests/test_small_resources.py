@@ -138,9 +138,7 @@ def test_old_placements_are_migrated(placement: object, after: dict[str, Any]) -
 def test_personas_are_read_in_file_order() -> None:
     parsed = parse_personas(encoded(BACKUP))
     assert parsed.value.personas == (
-        Persona(
-            avatar="a.png", name="Ann", description="d", position=PersonaPosition.AT_DEPTH
-        ),
+        Persona(avatar="a.png", name="Ann", description="d", position=PersonaPosition.AT_DEPTH),
         Persona(avatar="b.png", name="5"),
     )
     assert [(found.code, found.path) for found in parsed.diagnostics] == [

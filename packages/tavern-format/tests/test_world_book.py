@@ -122,7 +122,11 @@ def test_added_and_removed_entries_show_in_the_file() -> None:
     ],
 )
 def test_a_wrong_type_is_read_as_sillytavern_reads_it_and_stays_in_the_file(
-    key: str, value: object, attribute: str, read_as: object, reported: bool  # noqa: FBT001
+    key: str,
+    value: object,
+    attribute: str,
+    read_as: object,
+    reported: bool,  # noqa: FBT001
 ) -> None:
     data = encoded(file_of({"uid": 0, "key": [], key: value}))
     parsed = parse_world_book(data)
@@ -304,9 +308,7 @@ def test_keys_of_the_whole_book_survive_both_conversions() -> None:
 def test_an_edit_between_two_conversions_wins_over_what_was_kept() -> None:
     book = parse_world_book(encoded(file_of({"uid": 0, "key": [], "useGroupScoring": None}))).value
     there = convert_world_book(book, BookSpelling.CHARACTER_BOOK, name="B")
-    edited = attrs.evolve(
-        there, entries=[attrs.evolve(there.entries[0], use_group_scoring=True)]
-    )
+    edited = attrs.evolve(there, entries=[attrs.evolve(there.entries[0], use_group_scoring=True)])
     (entry,) = convert_world_book(edited, BookSpelling.WORLD_INFO).entries
     assert entry.use_group_scoring is True
 

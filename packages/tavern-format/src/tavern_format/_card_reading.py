@@ -7,10 +7,8 @@ Source: SillyTavern 1.19.0, src/endpoints/characters.js (importFromJson, importF
 importFromYaml), src/character-card-parser.js (read).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
-
-import attrs
 
 from tavern_format import _json_text as json_text
 from tavern_format._book_reading import book_from_json
@@ -27,8 +25,8 @@ from tavern_format.errors import CarrierError, FormatError, MalformedResourceErr
 from tavern_format.limits import DEFAULT_LIMITS, Limits
 from tavern_format.png_chunks import (
     CardPayload,
+    iter_card_payloads,
     looks_double_encoded,
-    read_card_payloads,
     read_png_assets,
 )
 from tavern_format.regex_script import remark_scripts
@@ -64,7 +62,7 @@ def _from_text(data: bytes, limits: Limits, report: Report) -> CharacterCard:
         if fault.code not in {"JSON_SYNTAX", "JSON_TRUNCATED"}:
             raise
         document = _yaml_or_raise(data, limits, fault)
-        return attrs.evolve(card_from_json(document, report, limits), carrier=CardCarrier.YAML)
+        return card_from_json(document, report, limits, {"carrier": CardCarrier.YAML})
     for remark in found:
         report(remark)
     return card_from_json(document, report, limits)
@@ -84,47 +82,58 @@ def _yaml_or_raise(data: bytes, limits: Limits, fault: MalformedResourceError) -
 
 
 def _from_png(data: bytes, limits: Limits, report: Report) -> CharacterCard:
-    trailing_zip = data.find(b"PK\x03\x04")
     try:
-        payloads = read_card_payloads(data, limits, report)
+        payloads = iter_card_payloads(data, limits, report)
     except CarrierError:
-        if trailing_zip < 0:
+        if b"PK\x03\x04" not in data:
             raise
         return _from_zip(data, limits, report)
-    card = _first_usable(payloads, limits, report)
-    return attrs.evolve(
-        card,
-        carrier=CardCarrier.PNG,
-        picture=bytes(data),
-        files=read_png_assets(data, limits, report),
-    )
+    given = {
+        "carrier": CardCarrier.PNG,
+        "picture": bytes(data),
+        "files": read_png_assets(data, limits, report),
+    }
+    return _first_usable(payloads, limits, report, given)
 
 
-def _first_usable(payloads: Sequence[CardPayload], limits: Limits, report: Report) -> CharacterCard:
+def _first_usable(
+    payloads: Iterator[CardPayload], limits: Limits, report: Report, given: Mapping[str, Any]
+) -> CharacterCard:
     """Take the first payload that is a card; SillyTavern gives up after the first."""
-    faults: list[FormatError] = []
+    faults: list[tuple[str, FormatError]] = []
     for payload in payloads:
         found: list[Diagnostic] = []
         try:
             document = json_text.load(payload.data, limits, found.append)
-            card = card_from_json(document, found.append, limits)
+            card = card_from_json(document, found.append, limits, given)
         except FormatError as fault:
-            faults.append(_unusable(payload, fault))
+            faults.append((payload.keyword, _unusable(payload, fault)))
             continue
-        for kept, reason in zip(payloads, faults, strict=False):
-            message = f"the {kept.keyword} text is unusable ({reason.code}); the next one was read"
+        for keyword, reason in faults:
+            message = f"the {keyword} text is unusable ({reason.code}); the next one was read"
             warn(report, "PNG_FALLBACK", "", message)
         for remark in found:
             report(remark)
         return card
-    raise faults[0]
+    raise faults[0][1]
 
 
 def _unusable(payload: CardPayload, fault: FormatError) -> FormatError:
-    if not looks_double_encoded(payload.data):
+    """Say what is wrong with the text where the fault inside it would mislead."""
+    if looks_double_encoded(payload.data):
+        code, message = "PNG_DOUBLE_BASE64", "is base64 of base64"
+    elif payload.holds_bare_json:
+        code, message = "PNG_TEXT_BASE64", "is JSON that was never encoded as base64"
+    elif payload.irregular_base64:
+        code, message = "PNG_TEXT_BASE64", f"is damaged base64 ({fault.code})"
+    else:
         return fault
-    message = f"the {payload.keyword} text is base64 of base64"
-    return CarrierError("PNG_DOUBLE_BASE64", message, carrier="png")
+    return CarrierError(
+        code,
+        f"the {payload.keyword} text {message}",
+        carrier="png",
+        offset_bytes=payload.offset_bytes,
+    )
 
 
 def _from_zip(data: bytes, limits: Limits, report: Report) -> CharacterCard:
@@ -135,10 +144,12 @@ def _from_zip(data: bytes, limits: Limits, report: Report) -> CharacterCard:
             raise
         return _from_byaf(data, limits, report, fault)
     document = json_text.load(archive.card, limits, report)
-    card = card_from_json(document, report, limits)
-    return attrs.evolve(
-        card, carrier=CardCarrier.CHARX, picture=archive.prefix, files=archive.files
-    )
+    given = {
+        "carrier": CardCarrier.CHARX,
+        "picture": archive.prefix,
+        "files": archive.files,
+    }
+    return card_from_json(document, report, limits, given)
 
 
 def _from_byaf(data: bytes, limits: Limits, report: Report, fault: CarrierError) -> CharacterCard:
@@ -149,31 +160,33 @@ def _from_byaf(data: bytes, limits: Limits, report: Report, fault: CarrierError)
         if other.code == "BYAF_NO_MANIFEST":
             raise fault from None
         raise
-    card = card_from_json(archive.card, report, limits)
-    return attrs.evolve(card, carrier=CardCarrier.BYAF, files=archive.files)
+    given = {"carrier": CardCarrier.BYAF, "files": archive.files}
+    return card_from_json(archive.card, report, limits, given)
 
 
-def card_from_json(document: object, report: Report, limits: Limits) -> CharacterCard:
-    """Read a card from parsed JSON or YAML. Raises as `parse_card`."""
+def card_from_json(
+    document: object, report: Report, limits: Limits, given: Mapping[str, Any] | None = None
+) -> CharacterCard:
+    """Read a card from parsed JSON or YAML; `given` are attributes of the carrier.
+
+    Raises as `parse_card`.
+    """
     if not isinstance(document, dict):
         message = f"a card is an object, not {json_type(document)}"
         raise MalformedResourceError("CARD_NOT_FOUND", message, path="")
     raw: JsonObject = document
     spec = _recognise(raw)
-    in_data = spec in LABELS
-    place = "/data" if in_data else ""
-    fields: Any = raw["data"] if in_data else raw
+    place = "/data" if spec in LABELS else ""
+    fields: Any = raw["data"] if spec in LABELS else raw
     _require_name(raw, spec)
-    card = CARD_SPECS[spec].decode(raw, "", report)
     version = raw.get("spec_version")
-    card = attrs.evolve(
-        card,
-        name=card.name or _text(raw.get("name")),
-        spec=spec,
-        spec_version=version if isinstance(version, str) else _number_text(version),
-        character_book=_book(fields, place, report, limits) if in_data else None,
-    )
-    if in_data:
+    more = {
+        "spec": spec,
+        "spec_version": version if isinstance(version, str) else _number_text(version),
+        "character_book": _book(fields, place, report, limits) if spec in LABELS else None,
+    }
+    card = CARD_SPECS[spec].decode(raw, "", report, given={**more, **(given or {})})
+    if spec in LABELS:
         _remark_labels(raw, spec, report)
     _remark_fields(card, fields, place, report)
     return card
@@ -266,10 +279,6 @@ def _book(fields: JsonObject, place: str, report: Report, limits: Limits) -> Any
         message = f"the embedded book cannot be read ({fault.message}); it is kept"
         warn(report, "BOOK_UNREADABLE", fault.path or pointer(place, "character_book"), message)
         return None
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""
 
 
 def _number_text(value: object) -> str:

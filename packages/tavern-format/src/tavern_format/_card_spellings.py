@@ -4,6 +4,9 @@
 fields at the top level; an edit must show there too, or readers of V1 see the old text.
 """
 
+from collections.abc import Sequence
+
+from tavern_format._json_text import JsonObject
 from tavern_format._kinds import (
     FLAG,
     MAPPING,
@@ -17,7 +20,7 @@ from tavern_format._kinds import (
     optional,
     texts,
 )
-from tavern_format._structure import Field, Kind, Spec
+from tavern_format._structure import Column, Field, Kind, Spec
 from tavern_format.card import Asset, CardSpec, CharacterCard, DepthPrompt
 from tavern_format.regex_script import SCRIPTS
 
@@ -111,8 +114,22 @@ def _extension(attribute: str, key: str, kind: Kind, default: object = None) -> 
     return Field(attribute, ("data", "extensions", key), kind, default=default, sparse=True)
 
 
+def _fetch_name(objects: Sequence[JsonObject], _: Sequence[str | int]) -> Column:
+    """Take the name from `data`; where that is empty, from the mirror at the top.
+
+    An object without `data` is a card of another shape on its way into this one: no name yet.
+    """
+    return [_name_of(raw["data"], raw) if "data" in raw else "" for raw in objects]
+
+
+def _name_of(data: JsonObject, raw: JsonObject) -> object:
+    inner, outer = data.get("name"), raw.get("name")
+    return outer if isinstance(outer, str) and not inner else inner
+
+
 _DATA_FIELDS = (
-    *(_data(attribute, key, TEXT, "") for attribute, key in _TEXT_KEYS.items()),
+    Field("name", ("data", "name"), TEXT, default="", fetch=_fetch_name),
+    *(_data(attribute, key, TEXT, "") for attribute, key in _TEXT_KEYS.items() if key != "name"),
     *(_data(name, name, _TEXTS, []) for name in _LIST_KEYS),
     _data("tags", "tags", _TAGS, []),
     _data("creator_notes_multilingual", "creator_notes_multilingual", MAPPING, {}),

@@ -88,17 +88,8 @@ def _encode(card: CharacterCard) -> JsonObject:
     """Write the card in its own specification."""
     if card.origin is None and card.spec in LABELS:
         return _with_labels(_with_book(CARD_SPECS[card.spec].encode(card), card), card.spec)
-    written = CARD_SPECS[card.spec].encode(_without_top_name(card))
+    written = CARD_SPECS[card.spec].encode(card)
     return _with_book(written, card) if card.spec in LABELS else written
-
-
-def _without_top_name(card: CharacterCard) -> CharacterCard:
-    """Leave a name that came from the top level where it is, unless it was edited."""
-    raw = card.raw
-    data = raw.get("data")
-    own = data.get("name") if isinstance(data, dict) else None
-    same = card.spec in LABELS and not own and card.name == raw.get("name")
-    return attrs.evolve(card, name="") if same else card
 
 
 def _with_book(written: JsonObject, card: CharacterCard) -> JsonObject:

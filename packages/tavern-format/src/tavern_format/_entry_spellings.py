@@ -259,9 +259,7 @@ def _store_book_position(target: JsonObject, value: Any) -> None:  # noqa: ANN40
 def _file_field(row: Row) -> Field:
     fetch = _uid_or_key("uid") if row.attribute == "uid" else None
     sparse = not row.file_key or row.attribute in _NOT_IN_TEMPLATE
-    return Field(
-        row.attribute, row.file_place, row.kind, row.template, fetch=fetch, sparse=sparse
-    )
+    return Field(row.attribute, row.file_place, row.kind, row.template, fetch=fetch, sparse=sparse)
 
 
 def _book_field(row: Row) -> Field:

@@ -239,13 +239,13 @@ def _check_nesting(data: bytes, limits: Limits) -> None:
     and brackets goes, then the quoted runs. A node takes two bytes with its separator, so a short
     text needs no count.
     """
-    if len(data) <= min(limits.json_depth_levels, limits.json_nodes):
+    if len(data) <= limits.json_nodes and _openers(data) <= limits.json_depth_levels:
         return
     if b"\\" in data:
         data = data.replace(b"\\\\", b"").replace(b'\\"', b"")
     if len(data) > 2 * limits.json_nodes:
         bare = _STRING.sub(b"", data)
-        nodes = bare.count(b",") + bare.count(b"[") + bare.count(b"{") + 1
+        nodes = bare.count(b",") + _openers(bare) + 1
         _require("json_nodes", nodes, limits.json_nodes, "values")
     marks = data.translate(None, _NOT_STRUCTURE).replace(b'""', b"")
     brackets = _STRING.sub(b"", marks).replace(b'"', b"")
@@ -254,6 +254,10 @@ def _check_nesting(data: bytes, limits: Limits) -> None:
         return
     depth = _depth(brackets)
     _require("json_depth_levels", depth, limits.json_depth_levels, "levels")
+
+
+def _openers(data: bytes) -> int:
+    return data.count(b"[") + data.count(b"{")
 
 
 def _depth(brackets: bytes) -> int:

@@ -12,7 +12,15 @@ from typing import Any
 from attrs import field, frozen
 
 from tavern_format._json_text import JS_DECIMAL_LIMIT, JsonObject
-from tavern_format._structure import Column, Kind, Misfit, Spec, holds_only, json_type
+from tavern_format._structure import (
+    Column,
+    Kind,
+    Misfit,
+    Spec,
+    holds_only,
+    json_type,
+    marshal_marks,
+)
 from tavern_format.diagnostics import Report, error, pointer, warn
 
 
@@ -167,7 +175,7 @@ def negated(kind: Kind) -> Kind:
             raise Misfit(not misfit.usable, misfit.wanted) from None
 
     def bulk(column: Column) -> Column | None:
-        return list(map(not_, column)) if holds_only(column, _types(bool)) else None
+        return list(map(not_, column)) if holds_only(column, FLAG.exact, _FLAG_MARKS) else None
 
     return Kind(_types(), read, not_, bulk)
 
@@ -186,6 +194,7 @@ def _read_text_or_texts(value: object) -> tuple[str, ...]:
 
 TEXT = Kind(_types(str), _read_text)
 FLAG = Kind(_types(bool), _read_flag)
+_FLAG_MARKS = marshal_marks(FLAG.exact)
 MAPPING = Kind(_types(dict), _read_mapping)
 ANYTHING = Kind(_types(str, bool, int, float, list, dict, _NONE), lambda value: value)
 NUMBER = Kind(_types(int, float), _number(None))

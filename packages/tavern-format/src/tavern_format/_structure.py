@@ -49,10 +49,15 @@ class Kind:
     write: Callable[[Any], Any] = lambda value: value
     bulk: Callable[[Column], Column | None] = lambda _: None
     """A whole column at once, or None where it holds something `read` must look at."""
+    _marks: bytes | None = field(init=False, repr=False, eq=False)
+
+    @_marks.default
+    def _find_marks(self) -> bytes | None:
+        return marshal_marks(self.exact)
 
     def read_column(self, column: Column, place: Callable[[int], str], report: Report) -> Column:
         """Read one attribute of many objects; `place(i)` is the pointer of the i-th value."""
-        if self.exact and holds_only(column, self.exact):
+        if self.exact and holds_only(column, self.exact, self._marks):
             return column
         done = self.bulk(column)
         if done is not None:
@@ -72,18 +77,22 @@ class Kind:
             return misfit.usable
 
 
-_SINGLETONS = frozenset({bool, type(None)})
+_MARKS = {bool: b"TF", type(None): b"N"}
 
 
-def holds_only(column: Column, types: frozenset[type]) -> bool:
+def marshal_marks(types: frozenset[type]) -> bytes | None:
+    """Give the bytes marshal writes for all values of the types, where it writes one byte each."""
+    return b"".join(map(_MARKS.__getitem__, types)) if types and types <= _MARKS.keys() else None
+
+
+def holds_only(column: Column, types: frozenset[type], marks: bytes | None) -> bool:
     """Tell whether every value of a column is of one of the types (exactly: 1 is no bool).
 
     Columns of switches are the bulk of a book. marshal writes `true`, `false` and `null` as one
     byte each, four times as fast as a loop asks for types.
     """
-    if types <= _SINGLETONS:
-        allowed = (b"TF" if bool in types else b"") + (b"N" if type(None) in types else b"")
-        return not marshal.dumps(column)[_MARSHAL_HEAD:].strip(allowed)
+    if marks is not None:
+        return not marshal.dumps(column)[_MARSHAL_HEAD:].strip(marks)
     return set(map(type, column)) <= types
 
 
@@ -115,9 +124,10 @@ class Field:
             return [self.default] * len(keys)
         if self.fetch is not None:
             return self.fetch(parents, keys)
-        column = list(map(dict.get, parents, repeat(self.path[-1]), repeat(self.default)))
-        if self.null_is_absent and self.default is not None:
-            return [self.default if value is None else value for value in column]
+        key, default = self.path[-1], self.default
+        column = [parent.get(key, default) for parent in parents]
+        if self.null_is_absent and default is not None and None in column:
+            return [default if value is None else value for value in column]
         return column
 
     @property
@@ -201,8 +211,13 @@ class Spec(Generic[M]):
     fields: tuple[Field, ...]
     mirrors: Mapping[str, tuple[tuple[str, ...], ...]] = field(factory=dict)
     """Attribute to further places that repeat it; written on an edit where they exist."""
+    _plan: tuple[tuple[Field, tuple[str, ...]], ...] = field(init=False, repr=False, eq=False)
     _draft: Any = field(init=False, repr=False, eq=False)
     _defaults: Mapping[str, Any] = field(init=False, repr=False, eq=False)
+
+    @_plan.default
+    def _make_plan(self) -> tuple[tuple[Field, tuple[str, ...]], ...]:
+        return tuple((row, row.parent) for row in self.fields)
 
     @_draft.default
     def _make_draft(self) -> Any:  # noqa: ANN401
@@ -216,9 +231,21 @@ class Spec(Generic[M]):
             if found.default is not attrs.NOTHING
         }
 
-    def decode(self, raw: JsonObject, path: str, report: Report, key: str | int = 0) -> M:
-        """Read one object; odd values are reported and replaced, nothing raises."""
-        return self.decode_all([raw], lambda _: path, report, [key])[0]
+    def decode(
+        self,
+        raw: JsonObject,
+        path: str,
+        report: Report,
+        key: str | int = 0,
+        given: Mapping[str, Any] | None = None,
+    ) -> M:
+        """Read one object; odd values are reported and replaced, nothing raises.
+
+        `given` are attributes the table does not know, such as the carrier of a card.
+        """
+        columns = self._columns([raw], lambda _: path, report, [key])
+        columns.update({name: (value,) for name, value in (given or {}).items()})
+        return self._build(columns, 1)[0]
 
     def decode_all(
         self,
@@ -232,15 +259,23 @@ class Spec(Generic[M]):
         Every value is looked at and reported now; the models are made when first asked for.
         """
         names = range(len(objects)) if keys is None else keys
-        parents: _Parents = {(): objects}
-        columns: dict[str, Iterable[Any]] = {
-            row.attribute: row.kind.read_column(
-                row.column(_descend(parents, row.parent), names), _under(place, row.path), report
-            )
-            for row in self.fields
-        }
-        columns["origin"] = map(Origin, repeat(self), objects, names)
+        columns = self._columns(objects, place, report, names)
         return Models(len(objects), lambda: self._build(columns, len(objects)))
+
+    def _columns(
+        self,
+        objects: Sequence[JsonObject],
+        place: Callable[[int], str],
+        report: Report,
+        keys: Sequence[str | int],
+    ) -> dict[str, Iterable[Any]]:
+        parents: _Parents = {(): objects}
+        columns: dict[str, Iterable[Any]] = {}
+        for row, parent in self._plan:
+            column = row.column(_descend(parents, parent), keys)
+            columns[row.attribute] = row.kind.read_column(column, _under(place, row.path), report)
+        columns["origin"] = map(Origin, repeat(self), objects, keys)
+        return columns
 
     def _build(self, columns: Mapping[str, Iterable[Any]], count: int) -> list[M]:
         ordered = [
@@ -273,8 +308,8 @@ class Spec(Generic[M]):
 
     def _belongs(self, model: M) -> Callable[[Field], bool]:
         """Tell which attributes a new object says."""
-        return lambda row: not row.sparse or not _same(
-            getattr(model, row.attribute), self._default(row.attribute)
+        return lambda row: (
+            not row.sparse or not _same(getattr(model, row.attribute), self._default(row.attribute))
         )
 
     def _write(self, model: M, target: JsonObject, rows: Iterable[Field]) -> JsonObject:

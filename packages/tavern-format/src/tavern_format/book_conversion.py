@@ -80,9 +80,7 @@ def book_from_file(book: JsonObject, entries: Iterable[JsonObject], name: str) -
             **(own if isinstance(own, dict) else {}),
         }
     converted = [entry_to_book(raw) for raw in entries]
-    return _keep(
-        {**done, "entries": converted, "name": done.get("name", name)}, _FROM_FILE, lost
-    )
+    return _keep({**done, "entries": converted, "name": done.get("name", name)}, _FROM_FILE, lost)
 
 
 _BOOK_LEVEL = ("entries", "name", "extensions", "originalData")

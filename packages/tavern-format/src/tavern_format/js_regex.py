@@ -201,7 +201,8 @@ def translate(
     The result is exact for a text in the form `Translation.subject` names, but for what its
     `deviations` say and for characters whose properties changed between Unicode versions. A
     group inside a repetition that took no part in the last round is the empty text, where
-    JavaScript has no value.
+    JavaScript has no value. With the u flag Node's engine also finds empty matches between the
+    two halves of a character above U+FFFF; here there is no such position.
 
     The limits are a pattern's length in code points, the depth of its brackets, and the number
     of its characters and brackets once required repeats are written out. Compile and

@@ -11,9 +11,13 @@ from tests.conformance import (
     formats_archive,
     formats_book,
     formats_card,
+    formats_chat,
+    formats_e2e,
     formats_png,
     formats_preset,
+    formats_small,
     formats_text,
+    public_reports,
 )
 from tests.conformance._cases import Loader, by_own_area, keyed_values, numbered_pairs
 from tests.conformance._runner import Adapter
@@ -52,4 +56,15 @@ ADAPTERS: Mapping[str, Adapter] = {
     "formats/oai_settings_map": formats_preset.check_settings,
     "formats/master_import": formats_preset.check_master,
     "formats/preset_save": formats_preset.check_saving,
+    "formats/chat_jsonl": formats_chat.check_jsonl,
+    "formats/chat_import": formats_chat.check_import,
+    "formats/regex_migrate": formats_small.check_regex,
+    "formats/persona_restore": formats_small.check_personas,
+    "formats/qr_migrate": formats_small.check_quick_replies,
+    "formats/group": formats_small.check_group,
+    "formats/e2e": formats_e2e.check,
+    "public_reports/card": public_reports.check_card,
+    "public_reports/card-png": public_reports.check_png,
+    "public_reports/world-book": public_reports.check_book,
+    "public_reports/preset": public_reports.check_preset,
 }

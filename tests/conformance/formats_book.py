@@ -11,14 +11,15 @@ An empty filter of characters is no filter.
 `charbook_to_wi`, `wi_to_charbook`, `wi_roundtrip`, `lorebook_convert`: the converted JSON, key for
 key (key order apart: objects of entries have none), without `extensions.tavern_format`, where we
 keep what the other shape cannot hold, and which SillyTavern drops; that nothing is lost is held by
-converting back, which must give the input. Where ids collide, SillyTavern loses entries: those it
-has left must be among ours, but for the uid.
+converting back, which must give all that the input says. Where ids collide, SillyTavern loses entries: those it
+has left must be among ours, but for the uid. (`add_memo` is not compared: a card's book has no
+place for it, SillyTavern derives it.)
 `lorebook_convert`: two differences have a place of their own, `empty-keys` and
 `force-activation`; see COMPATIBILITY.md.
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from typing import Any
 
 from tavern_format import (
@@ -101,9 +102,14 @@ def entry_objects(document: Any) -> list[Any]:
 
 
 def check_entries(
-    findings: Findings, outcome: Outcome, files: Iterable[Any], *, marked: bool = True
+    findings: Findings,
+    outcome: Outcome,
+    files: Iterable[Any],
+    *,
+    marked: bool = True,
+    but: Container[str] = (),
 ) -> None:
-    """Hold entries against entries in SillyTavern's file spelling.
+    """Hold entries against entries in SillyTavern's file spelling, `but` for some attributes.
 
     `marked`: the input is that very JSON, so its odd values must have diagnostics.
     """
@@ -113,6 +119,8 @@ def check_entries(
         return
     for at, (entry, raw) in enumerate(zip(entries, listed, strict=True)):
         for row, value, odd in read(ENTRY_ROWS, raw):
+            if row.attribute in but:
+                continue
             place = f"entries/{at}/{row.attribute}"
             findings.same(place, getattr(entry, row.attribute), value)
             if marked:
@@ -194,18 +202,20 @@ def check_from_book(case: Case, findings: Findings) -> None:
     parsed = parse(data)
     require_types(findings, parsed.value)
     findings.same("round-trip", json_of(dump_world_book(parsed.value)), document)
-    _check_back(findings, outcome.value, BookSpelling.CHARACTER_BOOK, document)
+    collide = record.get("entry_count", 0) < len(entry_objects(document))
+    but = ("id",) if collide else ()
+    _check_back(findings, outcome.value, BookSpelling.CHARACTER_BOOK, document, but)
     if "error" in record:
         return
     theirs = record["entries"]
     ours = without_kept(book_to_json(outcome.value))
-    if record["entry_count"] < len(entry_objects(document)):
+    if collide:
         _check_survivors(findings, ours["entries"], theirs)
         return
     findings.same("st", _keyed(ours["entries"]), theirs, ordered=False)
     if "originalData" in ours:
         findings.same("st/originalData", ours["originalData"], document)
-    check_entries(findings, parsed, theirs.values(), marked=False)
+    check_entries(findings, parsed, theirs.values(), marked=False, but=("add_memo",))
 
 
 def _converted(data: bytes, spelling: BookSpelling) -> Outcome:
@@ -226,11 +236,39 @@ def _count_fault(book: WorldBook, document: Any) -> str | None:
 
 
 def _check_back(
-    findings: Findings, book: WorldBook, spelling: BookSpelling, document: Any
+    findings: Findings,
+    book: WorldBook,
+    spelling: BookSpelling,
+    document: Any,
+    but: Container[str] = (),
 ) -> None:
-    """Convert back: the entries must be those of the input, whatever the other shape can hold."""
-    back = book_to_json(convert_world_book(book, spelling, name=BOOK_NAME))
-    findings.same("there-and-back", entry_objects(back), entry_objects(document), ordered=False)
+    """Convert back: whatever the input's entries say, they say again.
+
+    More may stand beside it: values SillyTavern fills in on either way. Ids that collide, an
+    `extensions` that is no object, and `null` inside it, which SillyTavern reads as nothing said,
+    need not come back.
+    """
+    back = entry_objects(book_to_json(convert_world_book(book, spelling, name=BOOK_NAME)))
+    before = entry_objects(document)
+    if len(back) != len(before):
+        findings.add("there-and-back", f"{len(back)} entries, not {len(before)}")
+        return
+    for at, (ours, theirs) in enumerate(zip(back, before, strict=True)):
+        place = f"there-and-back/{at}"
+        for key, value in theirs.items():
+            mine = ours.get(key, "<absent>")
+            if key == "extensions":
+                _check_bag_back(findings, place, mine, value)
+            elif key not in but:
+                findings.same(f"{place}/{key}", mine, value, ordered=False)
+
+
+def _check_bag_back(findings: Findings, place: str, ours: Any, theirs: Any) -> None:
+    if not isinstance(theirs, dict):
+        return
+    said = {name: value for name, value in theirs.items() if value is not None}
+    kept = {name: ours[name] for name in said if isinstance(ours, dict) and name in ours}
+    findings.same(f"{place}/extensions", kept, said, ordered=False)
 
 
 def without_kept(document: Any) -> Any:

@@ -139,6 +139,5 @@ def _diagnostics(
             message = "The prompt is limited to other kinds of generation and is not sent."
             yield Diagnostic("PROMPT_TRIGGER_MISMATCH", Severity.INFO, one.path, message)
         elif one.prompt.injection_position is InjectionPosition.IN_CHAT:
-            depth = f"{one.prompt.injection_depth:g}"
-            message = f"The prompt asks for depth {depth} in the chat and stays in its place here."
+            message = "The prompt asks for a depth in the chat and stays in its place here."
             yield Diagnostic("PROMPT_DEPTH_NOT_EXECUTED", Severity.WARNING, one.path, message)

@@ -6,8 +6,6 @@ The rules of a single entry are in `_entry_spellings`; what is worth telling is 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import attrs
-
 from tavern_format import _json_text as json_text
 from tavern_format._book_remarks import remark_entries
 from tavern_format._entry_spellings import ENTRY_SPECS
@@ -73,14 +71,13 @@ def book_from_json(
         )
     place = pointer(inside, key)
     entries, unread = _read_items(items, spelling, place, report)
-    book = BOOK_SPEC.decode(inner, inside, report)
-    return attrs.evolve(
-        book,
-        entries=entries,
-        spelling=spelling,
-        unread=unread,
-        origin=Origin(BOOK_SPEC, outer, 0),
-    )
+    given = {
+        "entries": entries,
+        "spelling": spelling,
+        "unread": unread,
+        "origin": Origin(BOOK_SPEC, outer, 0),
+    }
+    return BOOK_SPEC.decode(inner, inside, report, given=given)
 
 
 def _require_object(document: object, path: str) -> JsonObject:

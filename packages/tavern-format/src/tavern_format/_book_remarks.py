@@ -47,13 +47,15 @@ def remark_entries(
     if is_file:
         return
     for at, raw in enumerate(objects):
-        place = pointer(path, keys[at])
         if "enabled" not in raw:
             message = "no `enabled`: SillyTavern imports the entry switched off"
-            warn(report, "ENABLED_MISSING", place, message)
-        for name in sorted(_UNMAPPED.intersection(_keys(raw.get("extensions")))):
-            message = "SillyTavern does not read this spelling"
-            info(report, "EXTENSION_UNMAPPED", pointer(place, "extensions", name), message)
+            warn(report, "ENABLED_MISSING", pointer(path, keys[at]), message)
+        extensions = raw.get("extensions")
+        if isinstance(extensions, dict) and not _UNMAPPED.isdisjoint(extensions):
+            for name in sorted(_UNMAPPED.intersection(extensions)):
+                message = "SillyTavern does not read this spelling"
+                place = pointer(path, keys[at], "extensions", name)
+                info(report, "EXTENSION_UNMAPPED", place, message)
 
 
 def _remark_repeated(
@@ -70,7 +72,3 @@ def _remark_repeated(
             message = "another entry has the same id; SillyTavern confuses the two"
             warn(report, "UID_REPEATED", pointer(path, keys[at]), message)
         seen.add(text)
-
-
-def _keys(value: object) -> frozenset[str]:
-    return frozenset(value) if isinstance(value, dict) else frozenset()

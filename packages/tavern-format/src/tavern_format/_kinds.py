@@ -175,7 +175,7 @@ def negated(kind: Kind) -> Kind:
             raise Misfit(not misfit.usable, misfit.wanted) from None
 
     def bulk(column: Column) -> Column | None:
-        return list(map(not_, column)) if holds_only(column, FLAG.exact, _FLAG_MARKS) else None
+        return list(map(not_, column)) if holds_only(column, _FLAG_MARKS) else None
 
     return Kind(_types(), read, not_, bulk)
 
@@ -194,7 +194,7 @@ def _read_text_or_texts(value: object) -> tuple[str, ...]:
 
 TEXT = Kind(_types(str), _read_text)
 FLAG = Kind(_types(bool), _read_flag)
-_FLAG_MARKS = marshal_marks(FLAG.exact)
+_FLAG_MARKS = b"TF"
 MAPPING = Kind(_types(dict), _read_mapping)
 ANYTHING = Kind(_types(str, bool, int, float, list, dict, _NONE), lambda value: value)
 NUMBER = Kind(_types(int, float), _number(None))
@@ -208,7 +208,9 @@ class Nested(Kind):
 
     spec: Spec[Any] = field(kw_only=True)
 
-    def read_column(self, column: Column, place: Callable[[int], str], report: Report) -> Column:
+    def read_column(
+        self, column: Column, place: Callable[[int], str], path: tuple[str, ...], report: Report
+    ) -> Column:
         """Read all objects of the column at once with the nested spec."""
         if set(map(type, column)) <= {_NONE}:
             return column
@@ -216,10 +218,10 @@ class Nested(Kind):
         for at, value in enumerate(column):
             if value is not None and at not in objects:
                 message = f"an object is needed here, not {json_type(value)}; the text is kept"
-                warn(report, "FIELD_TYPE", place(at), message)
+                warn(report, "FIELD_TYPE", pointer(place(at), *path), message)
         where = tuple(objects)
         models = self.spec.decode_all(
-            list(objects.values()), lambda index: place(where[index]), report
+            list(objects.values()), lambda index: pointer(place(where[index]), *path), report
         )
         done: Column = [None] * len(column)
         for at, model in zip(where, models, strict=True):
@@ -233,13 +235,16 @@ class NestedMany(Kind):
 
     spec: Spec[Any] = field(kw_only=True)
 
-    def read_column(self, column: Column, place: Callable[[int], str], report: Report) -> Column:
+    def read_column(
+        self, column: Column, place: Callable[[int], str], path: tuple[str, ...], report: Report
+    ) -> Column:
         """Read each array with the nested spec, under its own pointer."""
-        return [self._read_at(value, place(at), report) for at, value in enumerate(column)]
+        return [
+            () if value is None else self._read_at(value, pointer(place(at), *path), report)
+            for at, value in enumerate(column)
+        ]
 
     def _read_at(self, value: object, path: str, report: Report) -> object:
-        if value is None:
-            return ()
         if not isinstance(value, list):
             message = f"an array is needed here, not {json_type(value)}; the text is kept"
             warn(report, "FIELD_TYPE", path, message)

@@ -55,17 +55,31 @@ class Kind:
     def _find_marks(self) -> bytes | None:
         return marshal_marks(self.exact)
 
-    def read_column(self, column: Column, place: Callable[[int], str], report: Report) -> Column:
-        """Read one attribute of many objects; `place(i)` is the pointer of the i-th value."""
-        if self.exact and holds_only(column, self.exact, self._marks):
+    def read_column(
+        self, column: Column, place: Callable[[int], str], path: tuple[str, ...], report: Report
+    ) -> Column:
+        """Read one attribute of many objects.
+
+        `place(i)` is the pointer of the i-th object, `path` the attribute's place in it; both are
+        only looked at when something must be reported.
+        """
+        if self._marks is not None:
+            if holds_only(column, self._marks):
+                return column
+        elif self.exact and set(map(type, column)) <= self.exact:
             return column
         done = self.bulk(column)
         if done is not None:
             return done
-        return [self._read_one(value, index, place, report) for index, value in enumerate(column)]
+        return [self._read_one(value, at, place, path, report) for at, value in enumerate(column)]
 
     def _read_one(
-        self, value: object, index: int, place: Callable[[int], str], report: Report
+        self,
+        value: object,
+        at: int,
+        place: Callable[[int], str],
+        path: tuple[str, ...],
+        report: Report,
     ) -> object:
         if type(value) in self.exact:
             return value
@@ -73,7 +87,7 @@ class Kind:
             return self.read(value)
         except Misfit as misfit:
             message = f"{misfit.wanted} is needed here, not {json_type(value)}; the text is kept"
-            warn(report, "FIELD_TYPE", place(index), message)
+            warn(report, "FIELD_TYPE", pointer(place(at), *path), message)
             return misfit.usable
 
 
@@ -85,15 +99,13 @@ def marshal_marks(types: frozenset[type]) -> bytes | None:
     return b"".join(map(_MARKS.__getitem__, types)) if types and types <= _MARKS.keys() else None
 
 
-def holds_only(column: Column, types: frozenset[type], marks: bytes | None) -> bool:
-    """Tell whether every value of a column is of one of the types (exactly: 1 is no bool).
+def holds_only(column: Column, marks: bytes) -> bool:
+    """Tell whether every value of a column is one of the marked singletons (1 is not `true`).
 
     Columns of switches are the bulk of a book. marshal writes `true`, `false` and `null` as one
     byte each, four times as fast as a loop asks for types.
     """
-    if marks is not None:
-        return not marshal.dumps(column)[_MARSHAL_HEAD:].strip(marks)
-    return set(map(type, column)) <= types
+    return not marshal.dumps(column)[_MARSHAL_HEAD:].strip(marks)
 
 
 _MARSHAL_HEAD = len(marshal.dumps([]))
@@ -244,7 +256,8 @@ class Spec(Generic[M]):
         `given` are attributes the table does not know, such as the carrier of a card.
         """
         columns = self._columns([raw], lambda _: path, report, [key])
-        columns.update({name: (value,) for name, value in (given or {}).items()})
+        if given is not None:
+            columns.update({name: (value,) for name, value in given.items()})
         return self._build(columns, 1)[0]
 
     def decode_all(
@@ -272,8 +285,9 @@ class Spec(Generic[M]):
         parents: _Parents = {(): objects}
         columns: dict[str, Iterable[Any]] = {}
         for row, parent in self._plan:
-            column = row.column(_descend(parents, parent), keys)
-            columns[row.attribute] = row.kind.read_column(column, _under(place, row.path), report)
+            holders = parents[parent] if parent in parents else _descend(parents, parent)
+            column = row.column(holders, keys)
+            columns[row.attribute] = row.kind.read_column(column, place, row.path, report)
         columns["origin"] = map(Origin, repeat(self), objects, keys)
         return columns
 
@@ -364,10 +378,6 @@ def _descend(known: _Parents, path: tuple[str, ...]) -> Sequence[JsonObject] | N
         some = any(isinstance(child, dict) for child in found)
         known[path] = [_object(child) for child in found] if some else None
     return known[path]
-
-
-def _under(place: Callable[[int], str], path: tuple[str, ...]) -> Callable[[int], str]:
-    return lambda index: pointer(place(index), *path)
 
 
 def _object(value: object) -> JsonObject:

@@ -19,7 +19,7 @@ from tavern_format import DEFAULT_LIMITS
 from tavern_loader._version import __version__
 from tavern_loader.document import json_document
 from tavern_loader.errors import InputError, LoaderError
-from tavern_loader.report import DEFAULT_WIDTH, text_report
+from tavern_loader.report import DEFAULT_WIDTH, MIN_WIDTH, text_report
 from tavern_loader.samples import DEFAULT_SAMPLE, SAMPLES, sample_request
 from tavern_loader.service.compile_files import compile_files
 from tavern_loader.service.reading import SourceFile
@@ -31,10 +31,9 @@ FILE_OPTIONS = ("card", "world", "preset", "chat")
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and give its exit code; wrong arguments end the process with 2."""
-    parser = _parser()
-    options = parser.parse_args(arguments)
+    options = _parser().parse_args(arguments)
     try:
-        _write(_run(parser, options))
+        _write(_run(options))
         sys.stdout.flush()
     except LoaderError as error:
         _complain(str(error))
@@ -45,10 +44,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _run(parser: argparse.ArgumentParser, options: argparse.Namespace) -> str:
+def _run(options: argparse.Namespace) -> str:
     if options.list_samples:
         return "".join(f"{name:<10}{sample.title}\n" for name, sample in SAMPLES.items())
-    request, title = _request(parser, options)
+    request, title = _request(options)
     done = compile_files(request)
     if options.json:
         return json.dumps(json_document(done), ensure_ascii=False, indent=2) + "\n"
@@ -65,6 +64,7 @@ def _parser() -> argparse.ArgumentParser:
         description="Compile files to ordered prompt parts. Without a file, a sample set is used."
         " One of the files may be - for standard input.",
     )
+    compiling.set_defaults(usage_error=compiling.error)
     add = compiling.add_argument
     add("--card", metavar="FILE", help="character card: PNG, CHARX, JSON, YAML")
     add("--world", metavar="FILE", action="append", help="world book; may be given again")
@@ -84,22 +84,19 @@ def _parser() -> argparse.ArgumentParser:
 
 def _width(text: str) -> int:
     """Read a width for argparse."""
-    number = int(text)
-    if number < 1:
-        raise ValueError(text)
-    return number
+    if not text.isascii() or not text.isdecimal() or int(text) < MIN_WIDTH:
+        raise argparse.ArgumentTypeError(f"a whole number from {MIN_WIDTH} on is needed")
+    return int(text)
 
 
-def _request(
-    parser: argparse.ArgumentParser, options: argparse.Namespace
-) -> tuple[CompileRequest, str]:
+def _request(options: argparse.Namespace) -> tuple[CompileRequest, str]:
     """Build the request, and the headline that says what was used."""
     paths = [options.card, *(options.world or ()), options.preset, options.chat, options.persona]
     given = [name for name in FILE_OPTIONS if getattr(options, name)]
     if given and options.sample:
-        parser.error(f"argument --sample: not allowed with --{given[0]}")
+        options.usage_error(f"argument --sample: not allowed with --{given[0]}")
     if paths.count(STDIN) > 1:
-        parser.error("standard input (-) can stand for one file only")
+        options.usage_error("standard input (-) can stand for one file only")
     if given:
         request, title = _files_request(options), "Files"
     else:

@@ -20,7 +20,7 @@ _INDENT = "    "
 
 
 def text_report(done: Compilation, width: int = DEFAULT_WIDTH, *, title: str = "") -> str:
-    """Render the report; `width` is counted in terminal cells, no less than MIN_WIDTH."""
+    """Render the report; `width` is counted in terminal cells, and taken as MIN_WIDTH at least."""
     cells = max(width, MIN_WIDTH)
     sections = (
         _files(done, cells, title),

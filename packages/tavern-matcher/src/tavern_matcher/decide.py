@@ -180,8 +180,13 @@ def _facts(entry: Entry, context: ScanContext) -> tuple[str, ...]:
     if entry.triggers and context.trigger not in entry.triggers:
         return (context.trigger, *entry.triggers)
     if _is_delayed(entry, context):
-        return (f"{entry.delay:g}", str(len(context.messages)))
+        return (_shown(entry.delay or 0), str(len(context.messages)))
     return ()
+
+
+def _shown(number: float) -> str:
+    """Write a number for people; one of a file may be too large for any format."""
+    return f"{number:g}" if abs(number) < _LARGE else "very many"
 
 
 def _is_delayed(entry: Entry, context: ScanContext) -> bool:
@@ -200,6 +205,7 @@ _GATES: tuple[tuple[Reason, Callable[[Entry, ScanContext], bool]], ...] = (
 )
 """Reasons that shut an entry out before its keys are looked at; the first one counts."""
 
+_LARGE = 10**15
 _DECORATORS = (
     ("@@activate", Reason.DECORATOR_ACTIVATE),
     ("@@dont_activate", Reason.DECORATOR_DONT_ACTIVATE),

@@ -1,0 +1,309 @@
+"""Which reason an entry gets, what is said about it, and that nothing is passed over in silence."""
+
+import attrs
+import pytest
+
+from tavern_format import CharacterFilter, Diagnostic, Entry, SelectiveLogic, Severity, WorldBook
+from tavern_matcher import (
+    Decision,
+    EntryId,
+    MatchResult,
+    MatchSettings,
+    MatchState,
+    NamedBook,
+    Reason,
+    ScanCharacter,
+    ScanContext,
+    ScanMessage,
+    TimedRecord,
+    compile_index,
+    explain,
+    match,
+)
+
+CONTEXT = ScanContext(
+    messages=(
+        ScanMessage(identity="1", speaker="Bo", text="the old mill"),
+        ScanMessage(identity="2", speaker="Ann", text="a red fox"),
+    ),
+    character=ScanCharacter(avatar_name="Maren", tags=("t1",)),
+)
+BASE = Entry(uid=7, comment="Fox", keys=("fox",), content="text")
+
+SENTENCES = [
+    (
+        {},
+        Reason.PRIMARY_KEY_MATCH,
+        "“Fox” fired because its key “fox” occurs in message 2 (characters 6-9).",
+    ),
+    (
+        {"comment": "", "match_whole_words": True},
+        Reason.PRIMARY_KEY_MATCH,
+        "Entry 7 fired because its key “fox” occurs in message 2 (characters 6-9) as a whole word.",
+    ),
+    (
+        {"comment": "", "uid": None, "keys": ("ann",)},
+        Reason.PRIMARY_KEY_MATCH,
+        (
+            "Entry #0 fired because its key “ann” occurs in message 2 (characters 0-3,"
+            " counted with the speaker's name)."
+        ),
+    ),
+    (
+        {"secondary_keys": ("red", "blue")},
+        Reason.SECONDARY_KEYS_MATCH,
+        (
+            "“Fox” fired because its key “fox” occurs in message 2 (characters 6-9), and it wants at"
+            " least one of the secondary keys (“red” found; “blue” not found)."
+        ),
+    ),
+    (
+        {"secondary_keys": ("red",), "selective_logic": SelectiveLogic.NOT_ANY},
+        Reason.SECONDARY_KEYS_MISS,
+        (
+            "“Fox” did not fire although its key “fox” occurs in message 2 (characters 6-9): it wants"
+            " none of the secondary keys (“red” found)."
+        ),
+    ),
+    (
+        {"secondary_keys": ("/r.d/",)},
+        Reason.REGEX_KEYS_NOT_EXECUTED,
+        (
+            "“Fox” did not fire although its key “fox” occurs in message 2 (characters 6-9): it hangs"
+            " on a secondary regular expression key, and such keys are not executed yet."
+        ),
+    ),
+    (
+        {"keys": ("/fox/i",)},
+        Reason.REGEX_KEYS_NOT_EXECUTED,
+        (
+            "“Fox” did not fire because only a regular expression key could make it fire, and such"
+            " keys are not executed yet."
+        ),
+    ),
+    (
+        {"constant": True, "keys": ()},
+        Reason.CONSTANT,
+        "“Fox” fired because it is constant: it needs no key.",
+    ),
+    (
+        {"content": "@@activate\ntext", "keys": ()},
+        Reason.DECORATOR_ACTIVATE,
+        "“Fox” fired because its content begins with @@activate.",
+    ),
+    (
+        {"content": "@@dont_activate\ntext", "constant": True},
+        Reason.DECORATOR_DONT_ACTIVATE,
+        "“Fox” did not fire because its content begins with @@dont_activate.",
+    ),
+    (
+        {"enabled": False, "constant": True},
+        Reason.DISABLED,
+        "“Fox” did not fire because it is switched off.",
+    ),
+    (
+        {"triggers": ("swipe", "continue")},
+        Reason.TRIGGER_MISMATCH,
+        (
+            "“Fox” did not fire because it is limited to swipe, continue generations and this is a"
+            " normal one."
+        ),
+    ),
+    (
+        {"character_filter": CharacterFilter(names=("Other",))},
+        Reason.CHARACTER_FILTERED,
+        "“Fox” did not fire because its character filter shuts this character out.",
+    ),
+    (
+        {"delay": 3},
+        Reason.DELAYED,
+        "“Fox” did not fire because it waits until the chat has 3 messages, and it has 2.",
+    ),
+    (
+        {"delay": 10**400},
+        Reason.DELAYED,
+        "“Fox” did not fire because it waits until the chat has very many messages, and it has 2.",
+    ),
+    (
+        {"delay_until_recursion": 1, "constant": True},
+        Reason.WAITS_FOR_RECURSION,
+        "“Fox” did not fire because it waits for recursion, which is not executed yet.",
+    ),
+    (
+        {"keys": ()},
+        Reason.NO_KEYS,
+        "“Fox” did not fire because it has no key and is not constant.",
+    ),
+    (
+        {"scan_depth": 0},
+        Reason.NOTHING_SCANNED,
+        "“Fox” did not fire because its scan depth is 0, so nothing is searched for it.",
+    ),
+    (
+        {"keys": ("owl",), "scan_depth": 1},
+        Reason.PRIMARY_KEY_MISS,
+        "“Fox” did not fire because its key “owl” does not occur in the newest message.",
+    ),
+    (
+        {"keys": ("a1", "b1", "c1", "d1", "e1", "f1", "g1")},
+        Reason.PRIMARY_KEY_MISS,
+        (
+            "“Fox” did not fire because none of its keys (“a1”, “b1”, “c1”, “d1”, “e1” and 2 more)"
+            " occurs in the newest 2 messages."
+        ),
+    ),
+    (
+        {"probability": 0},
+        Reason.PROBABILITY_ZERO,
+        "“Fox” did not fire because its probability is 0 %.",
+    ),
+]
+
+
+def scan(entry: Entry, context: ScanContext = CONTEXT) -> MatchResult:
+    books = [NamedBook(name="b", book=WorldBook(entries=(entry,)))]
+    return match(compile_index(books, MatchSettings()), context)
+
+
+def codes(diagnostics: tuple[Diagnostic, ...]) -> list[str]:
+    """List the codes, less the one that every scan with a hit has."""
+    return [found.code for found in diagnostics if found.code != "BUDGET_NOT_EXECUTED"]
+
+
+@pytest.mark.parametrize(("changes", "reason", "sentence"), SENTENCES)
+def test_reason_and_sentence(changes: dict[str, object], reason: Reason, sentence: str) -> None:
+    result = scan(attrs.evolve(BASE, **changes))  # type: ignore[arg-type]
+    (decision,) = result.decisions
+    assert (decision.reason, explain(decision)) == (reason, sentence)
+    assert len(result.activated) == decision.fired
+
+
+def test_every_reason_has_a_case() -> None:
+    assert {reason for _, reason, _ in SENTENCES} == set(Reason)
+
+
+def test_sentence_without_any_text_says_so() -> None:
+    (decision,) = scan(BASE, ScanContext()).decisions
+    assert explain(decision) == "“Fox” did not fire because there is no text to search."
+
+
+def test_decision_holds_all_that_decided() -> None:
+    entry = attrs.evolve(BASE, keys=("owl", "mill"), secondary_keys=("no",))
+    (decision,) = scan(entry).decisions
+    assert attrs.evolve(decision, matches=()) == Decision(
+        entry=EntryId(book="b", index=0, uid=7),
+        title="Fox",
+        reason=Reason.SECONDARY_KEYS_MISS,
+        keys=("owl", "mill"),
+        secondary_keys=("no",),
+        logic=SelectiveLogic.AND_ANY,
+        scan_depth_messages=2,
+        scanned_messages=2,
+    )
+    assert [(hit.key, hit.place) for hit in decision.matches] == [("mill", "1")]
+
+
+@pytest.mark.parametrize(
+    ("changes", "code", "attribute"),
+    [
+        ({"keys": ("fox", "/x/")}, "REGEX_KEY_NOT_EXECUTED", "keys/1"),
+        ({"secondary_keys": ("red", "/x/")}, "REGEX_KEY_NOT_EXECUTED", "secondary_keys/1"),
+        ({"vectorized": True}, "VECTORS_NOT_EXECUTED", "vectorized"),
+        ({"delay_until_recursion": 2}, "RECURSION_NOT_EXECUTED", "delay_until_recursion"),
+        ({"probability": 40}, "PROBABILITY_NOT_EXECUTED", "probability"),
+        ({"sticky": 2}, "TIMED_EFFECT_NOT_EXECUTED", "sticky"),
+        ({"cooldown": 2}, "TIMED_EFFECT_NOT_EXECUTED", "cooldown"),
+        ({"automation_id": "x"}, "AUTOMATION_NOT_EXECUTED", "automation_id"),
+    ],
+)
+def test_feature_that_is_not_executed_is_named(
+    changes: dict[str, object], code: str, attribute: str
+) -> None:
+    result = scan(attrs.evolve(BASE, **changes))  # type: ignore[arg-type]
+    found = [one for one in result.diagnostics if one.code == code]
+    assert [one.path for one in found] == [f"/books/0/entries/0/{attribute}"]
+    assert found[0].message.startswith('Entry 7 of book "b" ')
+
+
+@pytest.mark.parametrize("entry", [BASE, attrs.evolve(BASE, enabled=False, keys=("/x/",))])
+def test_plain_entry_and_one_that_is_off_give_no_remark(entry: Entry) -> None:
+    assert codes(scan(entry).diagnostics) == []
+
+
+def test_lack_of_a_budget_is_named_once_something_fired() -> None:
+    budget = Diagnostic(
+        "BUDGET_NOT_EXECUTED",
+        Severity.INFO,
+        "/settings/budget_percent",
+        "No token budget is applied yet: every entry that fired is in the result.",
+    )
+    assert scan(BASE).diagnostics == (budget,)
+    assert scan(attrs.evolve(BASE, keys=("owl",))).diagnostics == ()
+
+
+def test_members_of_one_group_that_fired_together_are_named() -> None:
+    entries = (
+        Entry(keys=("fox",), group="a, b"),
+        Entry(keys=("red",), group="b"),
+        Entry(keys=("mill",), group="c"),
+    )
+    books = [NamedBook(name="x", book=WorldBook(entries=entries))]
+    result = match(compile_index(books), CONTEXT)
+    found = [one.path for one in result.diagnostics if one.code == "GROUP_NOT_EXECUTED"]
+    assert found == ["/books/0/entries/0/group", "/books/0/entries/1/group"]
+
+
+def test_state_is_kept_and_named() -> None:
+    state = MatchState(sticky={"b.7": TimedRecord(start_messages=1, end_messages=3)})
+    index = compile_index([NamedBook(name="b", book=WorldBook(entries=(BASE,)))])
+    result = match(index, CONTEXT, state)
+    assert (result.state, codes(result.diagnostics)) == (state, ["STATE_NOT_EXECUTED"])
+
+
+@pytest.mark.parametrize(
+    ("found", "character", "lets_in"),
+    [
+        (CharacterFilter(names=("Maren",)), ScanCharacter(avatar_name="Maren"), True),
+        (CharacterFilter(names=("Maren",)), None, False),
+        (
+            CharacterFilter(names=("Maren",), is_exclude=True),
+            ScanCharacter(avatar_name="Maren"),
+            False,
+        ),
+        (CharacterFilter(tags=("t1", "t2")), ScanCharacter(tags=("t2",)), True),
+        (CharacterFilter(tags=("t1",)), ScanCharacter(tags=()), False),
+        (CharacterFilter(tags=("t1",), is_exclude=True), ScanCharacter(tags=("t1",)), False),
+        (
+            CharacterFilter(names=("A",), tags=("t1",)),
+            ScanCharacter(avatar_name="A", tags=("t2",)),
+            False,
+        ),
+    ],
+)
+def test_character_filter(
+    found: CharacterFilter,
+    character: ScanCharacter | None,
+    lets_in: bool,  # noqa: FBT001
+) -> None:
+    context = attrs.evolve(CONTEXT, character=character)
+    (decision,) = scan(attrs.evolve(BASE, character_filter=found), context).decisions
+    assert decision.fired is lets_in
+
+
+@pytest.mark.parametrize("character", [None, ScanCharacter(avatar_name="Maren")])
+def test_filter_by_tags_that_are_not_known_lets_in_and_is_named(
+    character: ScanCharacter | None,
+) -> None:
+    entry = attrs.evolve(BASE, character_filter=CharacterFilter(tags=("t1",)))
+    result = scan(entry, attrs.evolve(CONTEXT, character=character))
+    assert [decision.fired for decision in result.decisions] == [True]
+    assert codes(result.diagnostics) == ["CHARACTER_TAGS_UNKNOWN"]
+
+
+def test_decision_of_an_entry_shows_no_control_over_the_sentence() -> None:
+    entry = attrs.evolve(BASE, comment="A\nvery  long " + "title " * 20, keys=("owl",))
+    (decision,) = scan(entry).decisions
+    assert explain(decision) == (
+        "“A very long title title title title tit…” did not fire because its key “owl” does not"
+        " occur in the newest 2 messages."
+    )

@@ -47,9 +47,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _of_area(
-    cases: Iterable[Case | Unreadable], wanted: str | None
-) -> Iterator[Case | Unreadable]:
+def _of_area(cases: Iterable[Case | Unreadable], wanted: str | None) -> Iterator[Case | Unreadable]:
     for case in cases:
         if wanted is None or wanted in (case.area, *case.area.split("/")):
             yield case

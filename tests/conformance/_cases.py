@@ -54,7 +54,7 @@ def encode(text: str) -> bytes:
 
 
 def json_of(data: bytes) -> Any:
-    """Read JSON without any of our code: U+FFFD for bad bytes, no byte order mark, last key wins."""
+    """Read JSON without our code: U+FFFD for bad bytes, no byte order mark, the last key wins."""
     return json.loads(data.decode("utf-8", "replace").removeprefix("\ufeff"))
 
 

@@ -8,8 +8,8 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 import attrs
 from attrs import field, frozen
-from tavern_format import Diagnostic, FormatError, Parsed
 
+from tavern_format import Diagnostic, FormatError, Parsed
 from tests.conformance._findings import Findings, is_array
 
 

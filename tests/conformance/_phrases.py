@@ -13,8 +13,8 @@ from typing import Any
 
 import attrs
 from attrs import field, frozen
-from tavern_format import DEFAULT_LIMITS, LimitExceededError, Limits
 
+from tavern_format import DEFAULT_LIMITS, LimitExceededError, Limits
 from tests.conformance._outcome import Outcome
 
 _MIB = 1024 * 1024
@@ -182,17 +182,23 @@ def _if_accepted(demand: Demand) -> Demand:
     return lambda view: demand(view) if view.outcome.accepted else None
 
 
+def _if_refused(demand: Demand) -> Demand:
+    return lambda view: None if view.outcome.accepted else demand(view)
+
+
 _ROWS: tuple[tuple[str, tuple[Demand, ...]], ...] = (
     # acceptance
     ("ok(?=\\s*$)", (as_sillytavern,)),
     ("ok", (_accepted,)),
+    ("(as|like) st|as sillytavern", (as_sillytavern,)),
     ("same( (detection|mapping|result))?", (as_sillytavern,)),
     ("st-compatible: \\w+", (as_sillytavern,)),
     ("(error|reject)( or |/)(diag|flag)", (_refused_or_remarked,)),
     ("error naming the detected kind", (_refused, _message("this is an? "))),
     ("reject traversal entry only", (_accepted, _area("no traversal"))),
     ("error|reject(ed)?|not supported", (_refused,)),
-    ("diag|flag|report", (_remarked,)),
+    ("diag(nostic)?|flag|report|warn(ing)?", (_remarked,)),
+    ("either|no crash|never crash|no hang", (_nothing,)),
     ("maybe hint", (_nothing,)),
     ("hint( \\w+)?: json", (_message("JSON"),)),
     ("hint: nested", (_refused, _message("under `"))),
@@ -214,6 +220,7 @@ _ROWS: tuple[tuple[str, tuple[Demand, ...]], ...] = (
     ("keep name", (_accepted,)),
     ("only file names are limited", (_area("file name is limited"),)),
     ("keep both", (_accepted, _area("keeps both"))),
+    ("(data|v1|v2|name|extensions) wins|ignored?|kept|lossless|survives?", (_accepted,)),
     ("keep strings|raw kept|lossless keep|keep as unknown|keep", (_accepted,)),
     ("preserve bytes", (_accepted, _area("bytes are kept"))),
     ("preserve( unknown)?", (_accepted,)),
@@ -271,6 +278,17 @@ _ROWS: tuple[tuple[str, tuple[Demand, ...]], ...] = (
     ("unmapped camelcase", (_code("EXTENSION_UNMAPPED"),)),
     ("lossy", (_area("says what is lost"),)),
     ("line number", (_line_number,)),
+    (
+        "((zip|size|ratio|entry|chunk|memory|configurable) )?limits?",
+        (_if_refused(_code("LIMIT_EXCEEDED")),),
+    ),
+    ("missing [\\w.]+", (_code("\\w*(MISSING|NO_|NOT_FOUND|SHAPE|TYPE|CHARACTER)\\w*"),)),
+    ("(not a )?zip", (_code("ZIP_.+"),)),
+    ("alias(es)?", (_code("YAML_ALIAS"),)),
+    ("yaml", (_code("YAML_.+"),)),
+    ("wrong type|type", (_code("\\w+_TYPE"),)),
+    ("syntax", (_code("\\w+_SYNTAX"),)),
+    ("shape", (_code("\\w+_SHAPE"),)),
 )
 PHRASES: tuple[tuple[re.Pattern[str], tuple[Demand, ...]], ...] = tuple(
     (re.compile(rf"(?:{pattern})(?!\w)", re.IGNORECASE), demands) for pattern, demands in _ROWS

@@ -227,7 +227,9 @@ _TEXTS = {
     "group": "group",
     "automation_id": "automationId",
 }
-_OPTIONAL_NUMBERS = {"scan_depth": "scanDepth"} | {key: key for key in ("sticky", "cooldown", "delay")}
+_OPTIONAL_NUMBERS = {"scan_depth": "scanDepth"} | {
+    key: key for key in ("sticky", "cooldown", "delay")
+}
 _OPTIONAL_FLAGS = {
     "case_sensitive": "caseSensitive",
     "match_whole_words": "matchWholeWords",

@@ -19,9 +19,11 @@ import zipfile
 from base64 import b64decode
 from contextlib import suppress
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 import attrs
+
 from tavern_format import (
     DEFAULT_LIMITS,
     CardCarrier,
@@ -34,13 +36,13 @@ from tavern_format import (
 from tavern_format._byaf_chat import chat_of_scenario
 from tavern_format.byaf import Byaf, read_byaf
 from tavern_format.charx import read_data_uri, resolve_asset
-
 from tests.conformance import formats_card
-from tests.conformance._cases import Case, json_of
+from tests.conformance._cases import Case
 from tests.conformance._findings import Findings, show
 from tests.conformance._outcome import Outcome, require_types
 from tests.conformance._phrases import View
 from tests.conformance._recommended import check_recommended
+from tests.conformance.formats_book import json_or_none
 
 _CARD = "card.json"
 _PICTURE_LIMIT = 16
@@ -53,7 +55,7 @@ def check_charx(case: Case, findings: Findings) -> None:
     data = case.data()
     outcome = formats_card.parse(case, data)
     archived = _archived(data)
-    document = json_or_none(archived.get(_CARD))
+    document = json_or_none(archived.get(_CARD, b""))
     further = _charx_checks(outcome, archived)
     formats_card.check_outcome(case, findings, outcome, document, further)
     if not outcome.accepted:
@@ -63,14 +65,6 @@ def check_charx(case: Case, findings: Findings) -> None:
     record = case.oracle("st_charx")
     if record is not None and "error" not in record:
         _check_charx_record(findings, outcome.value, record)
-
-
-def json_or_none(data: bytes | None) -> Any:
-    """Read JSON; None where there is none."""
-    try:
-        return None if data is None else json_of(data)
-    except ValueError:
-        return None
 
 
 def _archived(data: bytes) -> dict[str, bytes]:
@@ -108,8 +102,8 @@ def _charx_checks(outcome: Outcome, archived: dict[str, bytes]) -> formats_card.
         for asset in outcome.value.assets:
             found = read_data_uri(asset.uri, DEFAULT_LIMITS)
             plain = b64decode(asset.uri.rpartition(",")[2])
-            refusal = formats_card.refusal_of(lambda uri=asset.uri: read_data_uri(uri, tight))
-            if found is None or found[1] != plain or refusal is None:
+            refused = formats_card.refuses(partial(read_data_uri, asset.uri, tight))
+            if found is None or found[1] != plain or not refused:
                 return "each data: address must be decoded, within a limit"
         return None if outcome.value.assets else "there must be assets"
 

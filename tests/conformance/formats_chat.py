@@ -26,7 +26,6 @@ from tavern_format import (
     message_from_json,
     parse_chat,
 )
-
 from tests.conformance._cases import Case, json_of
 from tests.conformance._findings import Findings
 from tests.conformance._outcome import Outcome, attempt, require_types

@@ -27,12 +27,11 @@ from tavern_format import (
     safe_file_name,
 )
 from tavern_format._card_writing import ccv3_of
-
 from tests.conformance import formats_card
 from tests.conformance._cases import Case, json_of
 from tests.conformance._findings import Findings, NotComparable
 from tests.conformance._png_reference import chunks
-from tests.conformance.formats_book import without_kept
+from tests.conformance.formats_conversion import without_kept
 
 
 def check(case: Case, findings: Findings) -> None:

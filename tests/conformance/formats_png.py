@@ -33,7 +33,6 @@ from tavern_format import (
 from tavern_format._base64 import decode_node
 from tavern_format._card_writing import ccv3_of
 from tavern_format.png_chunks import read_card_payloads, read_naidata, write_card_chunks
-
 from tests.conformance import formats_card
 from tests.conformance._cases import Case, encode, json_of
 from tests.conformance._findings import Findings
@@ -65,7 +64,9 @@ def _checks(outcome: Outcome, data: bytes) -> formats_card.Checks:
     texts = card_texts(data)
 
     def chosen(keyword: str) -> str | None:
-        first = next((text.document() for text in preferred(texts) if text.keyword == keyword), None)
+        first = next(
+            (text.document() for text in preferred(texts) if text.keyword == keyword), None
+        )
         same = first is not None and json_of(dump_card(outcome.value)) == first
         return None if same else f"the first {keyword} text must be taken"
 

@@ -17,6 +17,8 @@ The parsers also round trip every input they accept, with declared types.
 """
 
 import json
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from tavern_format import (
@@ -46,7 +48,6 @@ from tavern_format import (
     safe_file_name,
 )
 from tavern_format.detection import master_sections
-
 from tests.conformance._cases import Case, json_of
 from tests.conformance._findings import Findings, NotComparable
 from tests.conformance._outcome import Outcome, attempt, require_types
@@ -185,12 +186,7 @@ def check_export(case: Case, findings: Findings) -> None:
 def check_settings(case: Case, findings: Findings) -> None:
     """Compare one table of SillyTavern's settings."""
     expected = case.fields["expected"]
-    check = {
-        "settingsToUpdate": _check_known,
-        "sensitiveFields": _check_private,
-        "names": lambda found, table: _check_values(found, "names_behavior", table),
-        "post": lambda found, table: _check_values(found, "custom_prompt_post_processing", table),
-    }.get(case.fields["key"])
+    check = _TABLES.get(case.fields["key"])
     if check is None:
         findings.add("table", f"unknown table {case.fields['key']}")
         return
@@ -207,11 +203,19 @@ def _check_private(findings: Findings, table: Any) -> None:
     findings.same("private", sorted(PRIVATE_SETTINGS), sorted(table))
 
 
-def _check_values(findings: Findings, key: str, table: Any) -> None:
+def _check_values(findings: Findings, table: Any, key: str) -> None:
     for name, value in table.items():
         parsed = parse_preset(json.dumps({key: value}).encode())
         codes = [found.code for found in parsed.diagnostics if found.path == f"/{key}"]
         findings.same(f"values/{name}", [parsed.value.raw[key], codes], [value, []])
+
+
+_TABLES: Mapping[str, Callable[[Findings, Any], None]] = {
+    "settingsToUpdate": _check_known,
+    "sensitiveFields": _check_private,
+    "names": partial(_check_values, key="names_behavior"),
+    "post": partial(_check_values, key="custom_prompt_post_processing"),
+}
 
 
 def check_master(case: Case, findings: Findings) -> None:

@@ -30,12 +30,12 @@ from tavern_format import (
     parse_regex_scripts,
     restore_personas,
 )
-
 from tests.conformance._cases import Case, json_of
 from tests.conformance._findings import Findings
 from tests.conformance._outcome import Outcome, attempt, require_types
 from tests.conformance._phrases import View
 from tests.conformance._recommended import check_recommended
+from tests.conformance.formats_book import json_or_none
 
 _FIRST_PERSONA = "a.png"
 """The persona that the recorded installation had before each restore."""
@@ -47,7 +47,7 @@ def check_regex(case: Case, findings: Findings) -> None:
     data = case.data()
     record = case.fields["oracles"]["st_import_then_migrate"]
     outcome = attempt(lambda: parse_regex_scripts(data))
-    document = _json_or_none(data)
+    document = json_or_none(data)
     # A complaint may be about one script of many: only without any import is it a refusal.
     taken = True if record["imported"] or not _complains(record) else None
     check_recommended(
@@ -74,13 +74,6 @@ def _named(found: RegexScripts) -> list[Any]:
 
 def _without_ids(scripts: list[Any]) -> list[Any]:
     return [{key: value for key, value in raw.items() if key != "id"} for raw in scripts]
-
-
-def _json_or_none(data: bytes) -> Any:
-    try:
-        return json_of(data)
-    except ValueError:
-        return None
 
 
 def check_personas(case: Case, findings: Findings) -> None:

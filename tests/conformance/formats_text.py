@@ -16,7 +16,6 @@ from tavern_format import (
     split_decorators,
     split_keys,
 )
-
 from tests.conformance._cases import Case
 from tests.conformance._findings import Findings
 from tests.conformance._outcome import Outcome

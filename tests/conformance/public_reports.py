@@ -29,7 +29,6 @@ from tavern_format import (
     parse_preset,
     parse_world_book,
 )
-
 from tests.conformance._cases import Case, json_of, png_of, text_chunk
 from tests.conformance._findings import Findings, NotComparable
 from tests.conformance._outcome import Outcome, attempt, require_types

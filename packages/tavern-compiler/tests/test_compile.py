@@ -162,7 +162,9 @@ def test_part_and_sources_are_recorded_whole() -> None:
         ),
     )
     assert (part.size_chars, part.size_utf16, part.size_utf8_bytes) == (18, 19, 21)
-    assert part.sources[0].hash == "1fbf182abf548cfd2e78f2b5b0a5d04f16d6d171c2389b4dc5ed5fa5ab77f754"
+    assert (
+        part.sources[0].hash == "1fbf182abf548cfd2e78f2b5b0a5d04f16d6d171c2389b4dc5ed5fa5ab77f754"
+    )
     assert profile.user_injection == UserInjection(
         selected=True,
         description_available=True,

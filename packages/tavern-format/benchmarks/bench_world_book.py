@@ -52,7 +52,9 @@ def time_ratios(data: bytes) -> None:
     base = median(times["json.loads"])
     print(f"{ENTRIES:,} full entries, {len(data):,} bytes, {ROUNDS} rounds")
     for name, taken in times.items():
-        print(f"  {name:21} {median(taken) * 1e3:7.1f} ms  {median(taken) / base:5.2f} x json.loads")
+        print(
+            f"  {name:21} {median(taken) * 1e3:7.1f} ms  {median(taken) / base:5.2f} x json.loads"
+        )
 
 
 def memory_ratio(data: bytes) -> None:

@@ -170,10 +170,13 @@ def test_present_personas_win_over_restored_ones() -> None:
         "personas": {"a": "new", "b": "B"},
         "persona_descriptions": {"a": {}, "b": {"description": "b"}, "z": {}},
     }
-    assert restore_personas(current, backup) == (
-        {"a": "old", "b": "B"},
-        {"a": {"description": "old"}, "b": {"description": "b"}},
-    )
+    assert restore_personas(current, backup) == {
+        "personas": {"a": "old", "b": "B"},
+        "persona_descriptions": {"a": {"description": "old"}, "b": {"description": "b"}},
+        "default_persona": None,
+    }
+    assert restore_personas(current, {**backup, "default_persona": "b"})["default_persona"] == "b"
+    assert restore_personas(current, {**backup, "default_persona": "z"})["default_persona"] is None
 
 
 def test_a_group_is_read_and_a_new_one_made() -> None:
@@ -291,6 +294,7 @@ def test_typed_keys_are_split_outside_of_regular_expressions(
         ("Ada. . ", "Ada"),
         ("a\x01b", "ab"),
         ("é" * 200, "é" * 127),
+        ("A\udc00" + "😀" * 100, "A\udc00" + "😀" * 62),
     ],
 )
 def test_file_names_are_made_safe(name: str, file_name: str) -> None:

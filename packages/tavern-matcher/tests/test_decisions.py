@@ -53,24 +53,24 @@ SENTENCES = [
         {"secondary_keys": ("red", "blue")},
         Reason.SECONDARY_KEYS_MATCH,
         (
-            "“Fox” fired because its key “fox” occurs in message 2 (characters 6-9), and it wants at"
-            " least one of the secondary keys (“red” found; “blue” not found)."
+            "“Fox” fired because its key “fox” occurs in message 2 (characters 6-9), and it wants"
+            " at least one of the secondary keys (“red” found; “blue” not found)."
         ),
     ),
     (
         {"secondary_keys": ("red",), "selective_logic": SelectiveLogic.NOT_ANY},
         Reason.SECONDARY_KEYS_MISS,
         (
-            "“Fox” did not fire although its key “fox” occurs in message 2 (characters 6-9): it wants"
-            " none of the secondary keys (“red” found)."
+            "“Fox” did not fire although its key “fox” occurs in message 2 (characters 6-9): it"
+            " wants none of the secondary keys (“red” found)."
         ),
     ),
     (
         {"secondary_keys": ("/r.d/",)},
         Reason.REGEX_KEYS_NOT_EXECUTED,
         (
-            "“Fox” did not fire although its key “fox” occurs in message 2 (characters 6-9): it hangs"
-            " on a secondary regular expression key, and such keys are not executed yet."
+            "“Fox” did not fire although its key “fox” occurs in message 2 (characters 6-9): it"
+            " hangs on a secondary regular expression key, and such keys are not executed yet."
         ),
     ),
     (

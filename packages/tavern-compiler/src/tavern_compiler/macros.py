@@ -71,7 +71,9 @@ _TOKEN = regex.compile(
     r"|(?P<open>\{\{(?!\{))|(?P<close>\}\})",
     regex.IGNORECASE | regex.ASCII,
 )
-_CALLED = regex.compile(r"\{\{[\s!?~>#]*(?:/(?!/)\s*)?(?P<name>[a-z][a-z0-9_-]*|//|[.$]|)", regex.IGNORECASE)
+_CALLED = regex.compile(
+    r"\{\{[\s!?~>#]*(?:/(?!/)\s*)?(?P<name>[a-z][a-z0-9_-]*|//|[.$]|)", regex.IGNORECASE
+)
 _ESCAPED_BRACE = regex.compile(r"\\([{}])")
 
 

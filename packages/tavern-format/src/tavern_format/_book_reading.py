@@ -3,7 +3,7 @@
 The rules of a single entry are in `_entry_spellings`; what is worth telling is in `_book_remarks`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, ValuesView
 from typing import Any
 
 from tavern_format import _json_text as json_text
@@ -115,18 +115,19 @@ def _object(value: object) -> Mapping[str, Any]:
 
 
 def _spelling_of(entries: object) -> BookSpelling:
-    """Tell the two spellings apart by what the entries call their keys."""
+    """Tell the two spellings apart by what the first entry calls its keys."""
     items = entries.values() if isinstance(entries, dict) else entries
-    if isinstance(entries, dict | list):
-        for item in items:  # type: ignore[attr-defined]
-            if isinstance(item, dict):
-                book_like = "keys" in item or ("insertion_order" in item or "enabled" in item)
-                return (
-                    BookSpelling.CHARACTER_BOOK
-                    if book_like and "key" not in item and "uid" not in item
-                    else BookSpelling.WORLD_INFO
-                )
+    if isinstance(items, list | ValuesView):
+        first = next((item for item in items if isinstance(item, dict)), {})
+        if "keys" in first and "key" not in first:
+            return BookSpelling.CHARACTER_BOOK
+        if not first.keys().isdisjoint(_BOOK_MARKS) and first.keys().isdisjoint(_FILE_MARKS):
+            return BookSpelling.CHARACTER_BOOK
     return BookSpelling.WORLD_INFO
+
+
+_BOOK_MARKS = ("insertion_order", "enabled", "secondary_keys")
+_FILE_MARKS = ("key", "uid", "order", "disable")
 
 
 def _container(

@@ -8,7 +8,7 @@ import attrs
 from tavern_format import _json_text as json_text
 from tavern_format._book_reading import BOOK_SPEC, SPECS, book_from_json, inner_book
 from tavern_format._entry_spellings import ENTRY_SPECS, KEPT
-from tavern_format._foreign_books import container_key, foreign_to_file
+from tavern_format._foreign_books import container_key, foreign_to_file, remark_conversion
 from tavern_format._json_text import JsonObject
 from tavern_format._structure import Origin, Spec
 from tavern_format.book_conversion import (
@@ -17,7 +17,7 @@ from tavern_format.book_conversion import (
     entry_to_book,
     entry_to_file,
 )
-from tavern_format.diagnostics import Diagnostic, Report
+from tavern_format.diagnostics import Diagnostic, Report, pointer
 from tavern_format.errors import UnsupportedVersionError
 from tavern_format.limits import DEFAULT_LIMITS
 from tavern_format.world_book import BookSpelling, Entry, Unread, WorldBook
@@ -73,14 +73,17 @@ def convert_world_book(
     elif book.spelling is BookSpelling.WORLD_INFO:
         converted = book_from_file(raw, entries, book.name or name)
     else:
-        converted = _foreign_file(book, entries)
+        converted = _foreign_file(book, entries, remarks)
         if spelling is BookSpelling.CHARACTER_BOOK:
             items = converted["entries"].values()
             converted = book_from_file(converted, items, book.name or name)
     return book_from_json(converted, remarks, DEFAULT_LIMITS)
 
 
-def _foreign_file(book: WorldBook, entries: Sequence[JsonObject]) -> JsonObject:
+def _foreign_file(book: WorldBook, entries: Sequence[JsonObject], report: Report) -> JsonObject:
+    place = pointer("", container_key(book.spelling))
+    for at, raw in enumerate(entries):
+        remark_conversion(book.spelling, raw, pointer(place, at), report)
     converted = [foreign_to_file(book.spelling, raw, at) for at, raw in enumerate(entries)]
     named = {} if book.name is None else {"name": book.name}
     return {

@@ -62,7 +62,11 @@ def _from_text(data: bytes, limits: Limits, report: Report) -> CharacterCard:
         if fault.code not in {"JSON_SYNTAX", "JSON_TRUNCATED"}:
             raise
         document = _yaml_or_raise(data, limits, fault)
-        return card_from_json(document, report, limits, {"carrier": CardCarrier.YAML})
+        plain = document.keys().isdisjoint(("spec", "data"))
+        given: dict[str, Any] = {"carrier": CardCarrier.YAML}
+        if plain:
+            given["spec"] = CardSpec.TEXT_GENERATION_WEBUI
+        return card_from_json(document, report, limits, given)
     for remark in found:
         report(remark)
     return card_from_json(document, report, limits)
@@ -149,7 +153,11 @@ def _from_zip(data: bytes, limits: Limits, report: Report) -> CharacterCard:
         "picture": archive.prefix,
         "files": archive.files,
     }
-    return card_from_json(document, report, limits, given)
+    card = card_from_json(document, report, limits, given)
+    if card.spec not in LABELS:
+        message = "SillyTavern takes V2 and V3 cards only in a CHARX"
+        warn(report, "CHARX_SPEC", "", message)
+    return card
 
 
 def _from_byaf(data: bytes, limits: Limits, report: Report, fault: CarrierError) -> CharacterCard:
@@ -167,7 +175,7 @@ def _from_byaf(data: bytes, limits: Limits, report: Report, fault: CarrierError)
 def card_from_json(
     document: object, report: Report, limits: Limits, given: Mapping[str, Any] | None = None
 ) -> CharacterCard:
-    """Read a card from parsed JSON or YAML; `given` are attributes of the carrier.
+    """Read a card from parsed JSON or YAML; `given` are attributes that the carrier decides.
 
     Raises as `parse_card`.
     """
@@ -175,7 +183,7 @@ def card_from_json(
         message = f"a card is an object, not {json_type(document)}"
         raise MalformedResourceError("CARD_NOT_FOUND", message, path="")
     raw: JsonObject = document
-    spec = _recognise(raw)
+    spec = (given or {}).get("spec") or _recognise(raw)
     place = "/data" if spec in LABELS else ""
     fields: Any = raw["data"] if spec in LABELS else raw
     _require_name(raw, spec)

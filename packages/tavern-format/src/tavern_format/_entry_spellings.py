@@ -275,10 +275,14 @@ def _book_field(row: Row) -> Field:
         )
     if row.attribute == "enabled":
         return Field("enabled", ("enabled",), FLAG, default=False)
-    default = row.template if row.from_book is ABSENT else row.from_book
-    sparse = not row.book_path or not row.file_key or row.attribute == "display_index"
+    copied = row.from_book is ABSENT
     return Field(
-        row.attribute, row.book_place, row.kind, default, null_is_absent=True, sparse=sparse
+        row.attribute,
+        row.book_place,
+        row.kind,
+        row.template if copied else row.from_book,
+        null_is_absent=not copied,
+        sparse=not row.book_path or not row.file_key or row.attribute == "display_index",
     )
 
 

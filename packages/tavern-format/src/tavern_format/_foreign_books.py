@@ -15,6 +15,7 @@ from tavern_format._entry_spellings import TEMPLATE, UID
 from tavern_format._json_text import JsonObject
 from tavern_format._kinds import FLAG, NUMBER, TEXT, js_truthy, number, optional, texts
 from tavern_format._structure import Field, Kind, Misfit, Spec
+from tavern_format.diagnostics import Report, info, pointer
 from tavern_format.world_book import BookSpelling, Entry
 
 
@@ -142,6 +143,38 @@ _CONVERT: dict[BookSpelling, Callable[[JsonObject], JsonObject]] = {
     BookSpelling.RISU: _risu,
     BookSpelling.NOVEL: _novel,
 }
+
+
+_CONVERTED: dict[BookSpelling, frozenset[str]] = {
+    BookSpelling.AGNAI: frozenset({"keywords", "name", "entry", "weight", "enabled"}),
+    BookSpelling.RISU: frozenset(
+        {
+            "key",
+            "secondkey",
+            "comment",
+            "content",
+            "alwaysActive",
+            "selective",
+            "insertorder",
+            "activationPercent",
+        }
+    ),
+    BookSpelling.NOVEL: frozenset(
+        {"keys", "displayName", "text", "forceActivation", "enabled", "contextConfig"}
+    ),
+}
+"""What SillyTavern converts, and `forceActivation`."""
+
+
+def remark_conversion(spelling: BookSpelling, raw: JsonObject, path: str, report: Report) -> None:
+    """Report what of a foreign entry no converted entry can say."""
+    left = sorted(raw.keys() - _CONVERTED[spelling])
+    if left:
+        message = f"not converted: {', '.join(left)}; the original is kept"
+        info(report, "CONVERSION_LOSSY", path, message)
+    if spelling is BookSpelling.NOVEL and js_truthy(raw.get("forceActivation")):
+        message = "became `constant`; SillyTavern drops it"
+        info(report, "FORCE_ACTIVATION", pointer(path, "forceActivation"), message)
 
 
 def detect_foreign(document: JsonObject) -> BookSpelling | None:

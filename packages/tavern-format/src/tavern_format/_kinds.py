@@ -19,7 +19,6 @@ from tavern_format._structure import (
     Spec,
     holds_only,
     json_type,
-    marshal_marks,
 )
 from tavern_format.diagnostics import Report, error, pointer, warn
 

@@ -67,7 +67,11 @@ def book_to_file(book: JsonObject, entries: Iterable[JsonObject], report: Report
 
 
 def book_from_file(book: JsonObject, entries: Iterable[JsonObject], name: str) -> JsonObject:
-    """Convert a whole world-info file; book-level keys come back from `originalData`."""
+    """Convert a whole world-info file; book-level keys come back from `originalData`.
+
+    `name` is the book's name, as SillyTavern takes the name of the world file; where it is empty,
+    the name in `originalData` stays.
+    """
     original = book.get("originalData")
     outer = original if isinstance(original, dict) else {}
     done = {key: value for key, value in outer.items() if key != "entries"}
@@ -80,7 +84,9 @@ def book_from_file(book: JsonObject, entries: Iterable[JsonObject], name: str) -
             **(own if isinstance(own, dict) else {}),
         }
     converted = [entry_to_book(raw) for raw in entries]
-    return _keep({**done, "entries": converted, "name": done.get("name", name)}, _FROM_FILE, lost)
+    return _keep(
+        {**done, "entries": converted, "name": name or done.get("name", "")}, _FROM_FILE, lost
+    )
 
 
 _BOOK_LEVEL = ("entries", "name", "extensions", "originalData")

@@ -24,5 +24,7 @@ def safe_file_name(name: str) -> str:
     if _ONLY_DOTS.match(kept) or _RESERVED.match(kept):
         return ""
     kept = kept.rstrip(". ")
-    encoded = kept.encode("utf-8", "replace")[:_MAXIMUM_BYTES]
-    return encoded.decode("utf-8", "ignore")
+    while len(kept.encode("utf-8", "surrogatepass")) > _MAXIMUM_BYTES:
+        over = len(kept.encode("utf-8", "surrogatepass")) - _MAXIMUM_BYTES
+        kept = kept[: -max(1, over // 4)]
+    return kept

@@ -136,26 +136,27 @@ def dump_personas(backup: PersonaBackup, *, indent: int | None = None) -> bytes:
     return json_text.dump(done, indent=indent)
 
 
-def restore_personas(
-    current: Mapping[str, Any], backup: Mapping[str, Any]
-) -> tuple[JsonObject, JsonObject]:
+def restore_personas(current: Mapping[str, Any], backup: Mapping[str, Any]) -> JsonObject:
     """Merge a backup into the present personas as SillyTavern does: present ones win.
 
-    Takes the two JSON objects and returns the merged `personas` and `persona_descriptions`; a
-    description comes along only with a persona of its own.
+    Takes and returns JSON objects with `personas`, `persona_descriptions` and `default_persona`. A
+    description comes along only with a persona of its own; the backup's default persona counts
+    when there is such a persona.
     """
     names = dict(_numbered(current.get("personas")))
     descriptions = dict(_numbered(current.get("persona_descriptions")))
-    added = {
-        avatar: name
-        for avatar, name in _numbered(backup.get("personas")).items()
-        if avatar not in names
-    }
-    names.update(added)
+    for avatar, name in _numbered(backup.get("personas")).items():
+        names.setdefault(avatar, name)
     for avatar, description in _numbered(backup.get("persona_descriptions")).items():
-        if avatar in names and avatar not in descriptions:
-            descriptions[avatar] = description
-    return names, descriptions
+        if avatar in names:
+            descriptions.setdefault(avatar, description)
+    default = backup.get("default_persona")
+    known = isinstance(default, str) and default in names
+    return {
+        "personas": names,
+        "persona_descriptions": descriptions,
+        "default_persona": default if known else current.get("default_persona"),
+    }
 
 
 def _members(document: JsonObject, key: str) -> JsonObject:

@@ -25,7 +25,7 @@ def json_document(done: Compilation) -> dict[str, Any]:
         "entries": [_decision(decision) for decision in done.match.decisions],
         "diagnostics": [_remark(remark) for remark in done.remarks],
         "active_lore": list(profile.active_lore),
-        "call_config": attrs.asdict(profile.call_config),
+        "call_config": attrs.asdict(profile.call_config) | {"stop": list(profile.call_config.stop)},
         "system_prompt_mode": profile.system_prompt_mode,
         "user_injection": attrs.asdict(profile.user_injection),
     }

@@ -16,6 +16,9 @@ DEFAULT_WIDTH = 100
 MIN_WIDTH = 40
 _MAX_NAME = 46
 _MAX_SOURCE = 30
+_NAME_SHARE = 0.4
+_SOURCE_SHARE = 0.25
+"""Parts of the width that a column may take before it is cut."""
 _INDENT = "    "
 
 
@@ -34,7 +37,11 @@ def text_report(done: Compilation, width: int = DEFAULT_WIDTH, *, title: str = "
 def _files(done: Compilation, cells: int, title: str) -> Iterator[str]:
     yield title or "Files"
     rows = [
-        (f"  {used.role}", cut(clean(used.name), _MAX_SOURCE), clean(used.detail))
+        (
+            f"  {used.role}",
+            cut(clean(used.name), _at_most(_MAX_SOURCE, _SOURCE_SHARE, cells)),
+            clean(used.detail),
+        )
         for used in done.used
     ]
     yield from table(rows, cells)
@@ -53,10 +60,19 @@ def _parts(done: Compilation, cells: int) -> Iterator[str]:
     )
     head = ("  name", "from", "chars", "text")
     rows = [
-        (f"  {_short_name(part)}", _origin(part), str(part.size_chars), clean(part.text))
+        (
+            f"  {cut(clean(_short_name(part)), _at_most(_MAX_NAME, _NAME_SHARE, cells))}",
+            cut(clean(_origin(part)), _at_most(_MAX_SOURCE, _SOURCE_SHARE, cells)),
+            str(part.size_chars),
+            clean(part.text),
+        )
         for part in parts
     ]
     yield from table([head, *rows], cells, right=[2])
+
+
+def _at_most(most: int, share: float, cells: int) -> int:
+    return min(most, int(cells * share))
 
 
 def _common_prefix(part: Part) -> str:
@@ -65,11 +81,11 @@ def _common_prefix(part: Part) -> str:
 
 def _short_name(part: Part) -> str:
     """Take off what all names begin with."""
-    return cut(clean(part.name.split(":", 2)[2]), _MAX_NAME)
+    return part.name.split(":", 2)[2]
 
 
 def _origin(part: Part) -> str:
-    return cut(clean(" + ".join(_source(source) for source in part.sources)), _MAX_SOURCE)
+    return " + ".join(_source(source) for source in part.sources)
 
 
 def _source(source: PartSource) -> str:

@@ -195,11 +195,16 @@ def test_every_entry_has_its_reason() -> None:
         (EntryId(book="Inn", index=1, uid=1), Reason.CONSTANT),
     ]
     assert [explain(one) for one in result.decisions] == [
-        "Entry 4 did not fire although its key “ghost” occurs in message chat/0 (characters 4-9) as"
-        " a whole word: it wants all of the secondary keys (“attic” found; “cellar” not found).",
+        (
+            "Entry 4 did not fire although its key “ghost” occurs in message chat/0 (characters"
+            " 4-9) as a whole word: it wants all of the secondary keys (“attic” found; “cellar” not"
+            " found)."
+        ),
         "Entry 2 did not fire because its key “summer” does not occur in the newest message.",
-        "Entry 0 fired because its key “ghost” occurs in message chat/0 (characters 4-9) as a whole"
-        " word.",
+        (
+            "Entry 0 fired because its key “ghost” occurs in message chat/0 (characters 4-9) as a"
+            " whole word."
+        ),
         "Entry 1 fired because it is constant: it needs no key.",
     ]
 

@@ -139,7 +139,7 @@ def png_of(*chunks: bytes, after: tuple[bytes, ...] = ()) -> bytes:
 
 @frozen
 class Unreadable:
-    """A file of the vectors that no loader understands."""
+    """A file of the vectors that could not be taken apart into cases."""
 
     area: str
     reason: str
@@ -154,7 +154,7 @@ def load_folder(folder: Path, loaders: Mapping[str, "Loader"]) -> Iterator[Case 
         area = f"{path.parent.name}/{path.stem}"
         try:
             document = json.loads(path.read_text(encoding="utf-8"))
-            yield from loaders.get(area, listed_cases)(area, document)
+            yield from list(loaders.get(area, listed_cases)(area, document))
         except (ValueError, KeyError, TypeError, AttributeError) as fault:
             yield Unreadable(area, f"{type(fault).__name__}: {fault}")
 

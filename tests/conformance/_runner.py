@@ -77,11 +77,12 @@ def run(
     waiting: dict[str, int] = defaultdict(int)
     for case in cases:
         report = reports.setdefault(case.area, AreaReport(case.area))
-        if isinstance(case, Unreadable):
-            report.problem = f"unreadable ({case.reason})"
-        elif case.area not in adapters:
+        if case.area not in adapters:
             waiting[case.area] += 1
-            report.problem = f"no adapter ({waiting[case.area]} cases)"
+            unit = "file" if isinstance(case, Unreadable) else "cases"
+            report.problem = f"no adapter ({waiting[case.area]} {unit})"
+        elif isinstance(case, Unreadable):
+            report.problem = f"unreadable ({case.reason})"
         else:
             report.results.append(judge(case, adapters[case.area], deviations, used))
     stale = tuple(row for row in deviations if row not in used)

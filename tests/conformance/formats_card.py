@@ -4,8 +4,9 @@ Compared, for each input:
 
 - `recommended`: accepted or refused, with the code, place and diagnostic it names (`_phrases`).
 - Round trip: `dump_card(parse_card(x))` is the input's JSON, key order and numbers included, and
-  parsing it again gives an equal card. The input is read by Python's own json (PyYAML, or
-  `_png_reference`), with the last of repeated keys and U+FFFD for bad bytes.
+  parsing it again gives an equal card (not so of YAML: its keys mean less in JSON). The input is
+  read by Python's own json (PyYAML, or `_png_reference`), with the last of repeated keys and U+FFFD
+  for bad bytes.
 - Types: no attribute, at any depth, holds a value of another type than declared.
 - Attributes: each against the rule of `_typed` for the input's value; the values that are odd
   by that rule are exactly those with a FIELD_TYPE diagnostic.
@@ -163,6 +164,8 @@ def check_round_trip(findings: Findings, card: CharacterCard, document: Any) -> 
     """Write the card, read it again."""
     written = dump_card(card)
     findings.same("round-trip", json_of(written), document)
+    if card.carrier is CardCarrier.YAML:
+        return
     again = attempt(lambda: parse_card(written, carrier=CardCarrier.JSON))
     if findings.require("reparse", again.accepted, again.summary()):
         same = as_plain(again.value) == as_plain(card)

@@ -250,5 +250,5 @@ def _empty_key_fault(book: WorldBook) -> str | None:
 
 
 def _lossy_fault(outcome: Outcome) -> str | None:
-    said = outcome.says(".*(LOSS|LOST|LOSSY|DROPPED|KEPT).*")
+    said = outcome.says(".*(LOSS|LOST|DROPPED|KEPT|LEFT).*")
     return None if said else "a diagnostic must say what the conversion leaves behind"

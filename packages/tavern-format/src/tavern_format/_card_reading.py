@@ -25,9 +25,8 @@ from tavern_format.errors import CarrierError, FormatError, MalformedResourceErr
 from tavern_format.limits import DEFAULT_LIMITS, Limits
 from tavern_format.png_chunks import (
     CardPayload,
-    iter_card_payloads,
     looks_double_encoded,
-    read_png_assets,
+    open_card_png,
 )
 from tavern_format.regex_script import remark_scripts
 
@@ -87,7 +86,7 @@ def _yaml_or_raise(data: bytes, limits: Limits, fault: MalformedResourceError) -
 
 def _from_png(data: bytes, limits: Limits, report: Report) -> CharacterCard:
     try:
-        payloads = iter_card_payloads(data, limits, report)
+        payloads, assets = open_card_png(data, limits, report)
     except CarrierError:
         if b"PK\x03\x04" not in data:
             raise
@@ -95,7 +94,7 @@ def _from_png(data: bytes, limits: Limits, report: Report) -> CharacterCard:
     given = {
         "carrier": CardCarrier.PNG,
         "picture": bytes(data),
-        "files": read_png_assets(data, limits, report),
+        "files": assets,
     }
     return _first_usable(payloads, limits, report, given)
 

@@ -8,6 +8,7 @@ names the byte. Lone surrogates survive: JavaScript writes them, so files hold t
 
 import json
 import re
+from collections.abc import Callable
 from itertools import accumulate
 from math import isfinite
 from typing import Any, NoReturn
@@ -136,18 +137,15 @@ def with_javascript_numbers(document: Any) -> Any:  # noqa: ANN401
 
 
 def _parse(text: str, report: Report, path: str) -> Any:  # noqa: ANN401
-    repeated: list[tuple[JsonObject, str]] = []
-
-    def pairs(members: list[tuple[str, Any]]) -> JsonObject:
-        found = dict(members)
-        if len(found) != len(members):
-            repeated.extend((found, key) for key in _repeats(members))
-        return found
-
     try:
-        document = json.loads(
-            text, object_pairs_hook=pairs, parse_float=_float, parse_constant=_constant
-        )
+        return _read(_DECODER, text)
+    except _RepeatedKeyError:
+        return _parse_with_repeats(text, report, path)
+
+
+def _read(decoder: json.JSONDecoder, text: str) -> Any:  # noqa: ANN401
+    try:
+        return decoder.decode(text)
     except json.JSONDecodeError as fault:
         raise _syntax(text, fault) from None
     except RecursionError:
@@ -157,8 +155,20 @@ def _parse(text: str, report: Report, path: str) -> Any:  # noqa: ANN401
         message = str(fault) if isinstance(fault, _NumberError) else "a number has too many digits"
         offset = _offset_of_bad_number(text)
         raise MalformedResourceError("JSON_NUMBER", message, offset_bytes=offset) from None
-    if repeated:
-        _report_repeats(document, repeated, report, path)
+
+
+def _parse_with_repeats(text: str, report: Report, path: str) -> Any:  # noqa: ANN401
+    """Parse again what holds a key twice in one object, this time noting where."""
+    repeated: list[tuple[JsonObject, str]] = []
+
+    def pairs(members: list[tuple[str, Any]]) -> JsonObject:
+        found = dict(members)
+        if len(found) != len(members):
+            repeated.extend((found, key) for key in _repeats(members))
+        return found
+
+    document = _read(_decoder(pairs), text)
+    _report_repeats(document, repeated, report, path)
     return document
 
 
@@ -202,6 +212,24 @@ def _float(literal: str) -> float:
 def _constant(name: str) -> NoReturn:
     message = f"{name} is not JSON"
     raise _NumberError(message)
+
+
+class _RepeatedKeyError(Exception):
+    """A key stands twice in one object: rare enough to begin again."""
+
+
+def _unique(members: list[tuple[str, Any]]) -> JsonObject:
+    found = dict(members)
+    if len(found) != len(members):
+        raise _RepeatedKeyError
+    return found
+
+
+def _decoder(pairs: Callable[[list[tuple[str, Any]]], JsonObject]) -> json.JSONDecoder:
+    return json.JSONDecoder(object_pairs_hook=pairs, parse_float=_float, parse_constant=_constant)
+
+
+_DECODER = _decoder(_unique)
 
 
 def _offset_of_bad_number(text: str) -> int | None:

@@ -63,6 +63,8 @@ class Kind:
         `place(i)` is the pointer of the i-th object, `path` the attribute's place in it; both are
         only looked at when something must be reported.
         """
+        if len(column) == 1 and type(column[0]) in self.exact:
+            return column
         if self._marks is not None:
             if holds_only(column, self._marks):
                 return column
@@ -137,7 +139,10 @@ class Field:
         if self.fetch is not None:
             return self.fetch(parents, keys)
         key, default = self.path[-1], self.default
-        column = [parent.get(key, default) for parent in parents]
+        if len(parents) == 1:  # a card, a preset: half the cost of a comprehension
+            column = [parents[0].get(key, default)]
+        else:
+            column = [parent.get(key, default) for parent in parents]
         if self.null_is_absent and default is not None and None in column:
             return [default if value is None else value for value in column]
         return column
@@ -224,12 +229,17 @@ class Spec(Generic[M]):
     mirrors: Mapping[str, tuple[tuple[str, ...], ...]] = field(factory=dict)
     """Attribute to further places that repeat it; written on an edit where they exist."""
     _plan: tuple[tuple[Field, tuple[str, ...]], ...] = field(init=False, repr=False, eq=False)
+    _names: tuple[str, ...] = field(init=False, repr=False, eq=False)
     _draft: Any = field(init=False, repr=False, eq=False)
     _defaults: Mapping[str, Any] = field(init=False, repr=False, eq=False)
 
     @_plan.default
     def _make_plan(self) -> tuple[tuple[Field, tuple[str, ...]], ...]:
         return tuple((row, row.parent) for row in self.fields)
+
+    @_names.default
+    def _find_names(self) -> tuple[str, ...]:
+        return tuple(found.name for found in attrs.fields(cast("Any", self.model)))
 
     @_draft.default
     def _make_draft(self) -> Any:  # noqa: ANN401
@@ -293,10 +303,8 @@ class Spec(Generic[M]):
 
     def _build(self, columns: Mapping[str, Iterable[Any]], count: int) -> list[M]:
         ordered = [
-            columns[found.name]
-            if found.name in columns
-            else repeat(self._default(found.name), count)
-            for found in attrs.fields(cast("Any", self.model))
+            columns[name] if name in columns else repeat(self._default(name), count)
+            for name in self._names
         ]
         models = list(map(self._draft, *ordered))
         for model in models:

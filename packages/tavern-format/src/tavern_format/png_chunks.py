@@ -9,7 +9,7 @@ SillyTavern 1.19.0, src/character-card-parser.js (read, write), public/scripts/u
 (extractDataFromPng).
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from struct import Struct
 from zlib import compress, crc32
 
@@ -95,12 +95,19 @@ def iter_card_payloads(data: bytes, limits: Limits, report: Report) -> Iterator[
 
     The PNG is walked at the call; errors of the texts themselves come while iterating.
     """
+    return open_card_png(data, limits, report)[0]
+
+
+def open_card_png(
+    data: bytes, limits: Limits, report: Report
+) -> tuple[Iterator[CardPayload], "PngAssets"]:
+    """Give the card texts as `iter_card_payloads` and the assets as `read_png_assets`: one walk."""
     walk = _walk(data, limits, report)
     found = text.find_card_texts(walk.chunks, report)
     if not found:
         raise walk.fault or _no_card(walk)
     _report_end(walk, report)
-    return text.read_payloads(found, limits, report)
+    return text.read_payloads(found, limits, report), _assets(walk.chunks, limits, report)
 
 
 def read_naidata(data: bytes, limits: Limits, report: Report) -> bytes | None:
@@ -124,16 +131,20 @@ def read_png_assets(data: bytes, limits: Limits, report: Report) -> "PngAssets":
     The name is what follows `chara-ext-asset_:` or `chara-ext-asset_`, and what follows `__asset:`
     in the card. Raises as `walk_chunks`.
     """
-    chunks: dict[str, Chunk] = {}
-    for chunk in _walk(data, limits, _ignore, strict=False).chunks:
+    return _assets(_walk(data, limits, _ignore, strict=False).chunks, limits, report)
+
+
+def _assets(chunks: Iterable[Chunk], limits: Limits, report: Report) -> "PngAssets":
+    assets: dict[str, Chunk] = {}
+    for chunk in chunks:
         name = text.asset_name(chunk)
         if name is None:
             continue
-        if name in chunks:
+        if name in assets:
             message = f"a second asset of one name at byte {chunk.offset_bytes} is not read"
             warn(report, "PNG_ASSET_REPEATED", "", message)
-        chunks.setdefault(name, chunk)
-    return PngAssets(chunks, limits)
+        assets.setdefault(name, chunk)
+    return PngAssets(assets, limits)
 
 
 class PngAssets(Mapping[str, bytes]):

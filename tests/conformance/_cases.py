@@ -143,6 +143,8 @@ class Unreadable:
 
     area: str
     reason: str
+    known: bool = False
+    """True where a loader of its own should have understood it."""
 
 
 def load_folder(folder: Path, loaders: Mapping[str, "Loader"]) -> Iterator[Case | Unreadable]:
@@ -156,7 +158,7 @@ def load_folder(folder: Path, loaders: Mapping[str, "Loader"]) -> Iterator[Case 
             document = json.loads(path.read_text(encoding="utf-8"))
             yield from list(loaders.get(area, listed_cases)(area, document))
         except (ValueError, KeyError, TypeError, AttributeError) as fault:
-            yield Unreadable(area, f"{type(fault).__name__}: {fault}")
+            yield Unreadable(area, f"{type(fault).__name__}: {fault}", area in loaders)
 
 
 Loader = Callable[[str, Any], Iterator[Case]]

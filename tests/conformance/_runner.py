@@ -77,7 +77,8 @@ def run(
     waiting: dict[str, int] = defaultdict(int)
     for case in cases:
         report = reports.setdefault(case.area, AreaReport(case.area))
-        if case.area not in adapters:
+        expected = case.area in adapters or (isinstance(case, Unreadable) and case.known)
+        if not expected:
             waiting[case.area] += 1
             unit = "file" if isinstance(case, Unreadable) else "cases"
             report.problem = f"no adapter ({waiting[case.area]} {unit})"

@@ -30,6 +30,7 @@ from tavern_format import (
     CardSpec,
     CharacterCard,
     card_to_json,
+    dump_card,
     dump_card_charx,
     parse_card,
 )
@@ -37,7 +38,7 @@ from tavern_format._byaf_chat import chat_of_scenario
 from tavern_format.byaf import Byaf, read_byaf
 from tavern_format.charx import read_data_uri, resolve_asset
 from tests.conformance import formats_card
-from tests.conformance._cases import Case
+from tests.conformance._cases import Case, json_of
 from tests.conformance._findings import Findings, show
 from tests.conformance._outcome import Outcome, require_types
 from tests.conformance._phrases import View
@@ -107,12 +108,16 @@ def _charx_checks(outcome: Outcome, archived: dict[str, bytes]) -> formats_card.
                 return "each data: address must be decoded, within a limit"
         return None if outcome.value.assets else "there must be assets"
 
+    def first_wins() -> str | None:
+        first = json_or_none(archived[_CARD])
+        return None if json_of(dump_card(outcome.value)) == first else "the first must be read"
+
     return {
         "root card only": root_card_only,
         "no traversal": no_traversal,
         "bytes are kept": kept,
         "data uri": data_uri,
-        "first wins": lambda: None,  # the round trip compares with the first
+        "first wins": first_wins,
     }
 
 

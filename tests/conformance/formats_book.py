@@ -16,11 +16,13 @@ from typing import Any
 
 from tavern_format import (
     DEFAULT_LIMITS,
+    BookSpelling,
     CharacterFilter,
     Entry,
     Limits,
     WorldBook,
     book_to_json,
+    convert_world_book,
     dump_world_book,
     parse_world_book,
 )
@@ -49,6 +51,7 @@ def check_import(case: Case, findings: Findings) -> None:
         document=document,
         data=data,
         again=lambda limits: parse(data, limits),
+        checks={"dialect": lambda: _dialect_fault(outcome.value)},
     )
     check_recommended(findings, case.recommended, view)
     if not outcome.accepted:
@@ -56,7 +59,7 @@ def check_import(case: Case, findings: Findings) -> None:
     book: WorldBook = outcome.value
     require_types(findings, book)
     findings.same("round-trip", json_of(dump_world_book(book)), document)
-    check_entries(findings, outcome, entry_objects(document))
+    _check_import_entries(findings, outcome, document)
     if "loaded_entry_count" in record:
         count = len(book.entries) + len(book.unread)
         findings.same("st/loaded_entry_count", count, record["loaded_entry_count"])
@@ -65,12 +68,28 @@ def check_import(case: Case, findings: Findings) -> None:
         findings.same("st/get", ours, record["get"], ordered=False)
 
 
+def _check_import_entries(findings: Findings, outcome: Outcome, document: Any) -> None:
+    """Compare entries; those of another spelling as they are in SillyTavern's file."""
+    book: WorldBook = outcome.value
+    if book.spelling is BookSpelling.WORLD_INFO:
+        check_entries(findings, outcome, entry_objects(document))
+        return
+    converted = book_to_json(convert_world_book(book, BookSpelling.WORLD_INFO))
+    entries = entry_objects(converted)
+    check_entries(findings, outcome, entries, marked=False, but=("add_memo",))
+
+
 def json_or_none(data: bytes) -> Any:
     """Read JSON; None where there is none."""
     try:
         return json_of(data)
     except (ValueError, RecursionError):
         return None
+
+
+def _dialect_fault(book: WorldBook) -> str | None:
+    same = book.spelling is not BookSpelling.WORLD_INFO and any(e.keys for e in book.entries)
+    return None if same else "must be recognised as another spelling, keys included"
 
 
 def entry_objects(document: Any) -> list[Any]:

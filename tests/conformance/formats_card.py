@@ -15,9 +15,9 @@ Compared, for each input:
 
 Not compared: `chat`, `create_date`, `fav` and `avatar`, which SillyTavern sets anew; the copies of
 `data` at the top level, which it writes; `json_data` and RisuAI's two picture lists, which it
-takes out; of V1 cards `talkativeness` 0.5 and the empty extensions, which it fills in; how
-`st_validator` and other libraries judge the input, for which we have no counterpart; the stored
-text of generated inputs, whose exact card only the recording program knows.
+takes out; of V1 cards `talkativeness` 0.5 for none or 0, and the empty extensions, which it fills
+in; how `st_validator` and other libraries judge the input, for which we have no counterpart; the
+stored text of generated inputs, whose exact card only the recording program knows.
 """
 
 import json
@@ -85,7 +85,12 @@ def reference_document(case: Case, data: bytes) -> Any:
 
 def _best_document(data: bytes) -> Any:
     documents = (text.document() for text in preferred(card_texts(data)))
-    return next((found for found in documents if isinstance(found, dict) and found), None)
+    return next((found for found in documents if _is_card(found)), None)
+
+
+def _is_card(document: Any) -> bool:
+    marks = {"spec", "data", "name", "char_name"}
+    return isinstance(document, dict) and not marks.isdisjoint(document)
 
 
 def check_outcome(
@@ -232,7 +237,7 @@ def check_stored(findings: Findings, card: CharacterCard, stored: Any) -> None:
     findings.same("st/name", safe_file_name(card.name), stored["name"])
     for row, value, _ in read(CARD_ROWS, stored):
         filled_in = row.attribute in ("extensions", "favorite") or (
-            row.attribute == "talkativeness" and card.talkativeness is None and value == 0.5
+            row.attribute == "talkativeness" and not card.talkativeness and value == 0.5
         )
         if not filled_in:
             findings.same(f"st/{row.attribute}", getattr(card, row.attribute), value)

@@ -56,8 +56,10 @@ from tests.conformance._recommended import check_recommended
 
 _OWN = [prompt["identifier"] for prompt in DEFAULT_PROMPTS]
 _LEGACY = {
-    "text-completion preset": TextCompletionPreset,
-    "preset": TextCompletionPreset,
+    **dict.fromkeys(
+        ("preset", "textgen", "text-completion", "text-completion preset", "textgen preset"),
+        TextCompletionPreset,
+    ),
     "instruct": InstructPreset,
     "context": ContextPreset,
     "sysprompt": SystemPromptPreset,

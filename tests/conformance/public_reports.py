@@ -99,7 +99,7 @@ def _check_demands(
         demand = demands.get(key)
         if demand is None:
             findings.add(f"expected/{key}", "nobody knows how to compare this")
-        elif key != "loads" and not outcome.accepted:
+        elif key not in ("loads", "error") and not outcome.accepted:
             findings.add(f"expected/{key}", outcome.summary())
         else:
             fault = demand(outcome, document, expected)
@@ -113,6 +113,11 @@ def _loads(outcome: Outcome, _: Any, expected: Any) -> str | None:
 def _diagnostic(outcome: Outcome, _: Any, expected: Any) -> str | None:
     wanted = str(expected).upper().replace("-", "_")
     return None if wanted in outcome.codes() else f"no {wanted}"
+
+
+def _error(outcome: Outcome, _: Any, expected: Any) -> str | None:
+    wanted = str(expected).upper().replace("-", "_")
+    return None if outcome.error and outcome.error.code == wanted else f"not refused: {wanted}"
 
 
 def _kept(outcome: Outcome, document: Any, expected: Any) -> str | None:
@@ -141,6 +146,7 @@ def _book_entries(outcome: Outcome, _: Any, expected: Any) -> str | None:
 
 CARD_DEMANDS: Mapping[str, Demand] = {
     "loads": _loads,
+    "error": _error,
     "diagnostic": _diagnostic,
     "raw_preserved": _kept,
     "round_trip": _kept,
@@ -171,6 +177,7 @@ def _file_entries(outcome: Outcome, document: Any, expected: Any) -> str | None:
 
 BOOK_DEMANDS: Mapping[str, Demand] = {
     "loads": _loads,
+    "error": _error,
     "diagnostic": _diagnostic,
     "entries": _file_entries,
 }
@@ -188,6 +195,7 @@ def _order(_: Outcome, document: Any, expected: Any) -> str | None:
 
 PRESET_DEMANDS: Mapping[str, Demand] = {
     "loads": _loads,
+    "error": _error,
     "diagnostic": _diagnostic,
     "order": _order,
 }

@@ -408,7 +408,7 @@ def test_positions_that_sections_do_not_have_are_approximated_and_named() -> Non
     assert profile.active_lore == ("w:0", "w:2", "w:4", "w:1", "w:3", "w:5", "w:6")
 
 
-def test_lore_that_does_not_fit_is_left_out_from_the_end_and_named() -> None:
+def test_lore_that_does_not_fit_is_left_out_and_named() -> None:
     lore = tuple(LoreEntry(book="b", uid=str(uid), content="x" * 40) for uid in range(8))
     given = CompileInput(preset=preset_of(text("main", "M")), lore=lore, max_profile_bytes=150)
     profile = compile_profile(given)
@@ -419,6 +419,24 @@ def test_lore_that_does_not_fit_is_left_out_from_the_end_and_named() -> None:
             "TAVERN_PROFILE_LORE_LIMITED",
             "5 of 8 lore entries are left out to keep the profile within 150 bytes.",
         )
+    ]
+
+
+def test_lore_of_the_highest_order_stays_in_its_place() -> None:
+    orders = (1, 9, 5, 9)
+    lore = tuple(
+        LoreEntry(
+            book="b", uid=str(uid), content="x" * 40, order=order, position=Position.EM_BOTTOM
+        )
+        for uid, order in enumerate(orders)
+    )
+    profile = compile_profile(CompileInput(lore=lore, max_profile_bytes=3 * 42))
+    assert profile.active_lore == ("b:1", "b:2", "b:3")
+    assert [found.path for found in profile.diagnostics] == [
+        "/lore/1",
+        "/lore/2",
+        "/lore/3",
+        "/lore",
     ]
 
 

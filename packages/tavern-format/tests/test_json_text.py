@@ -1,12 +1,19 @@
+from typing import Any
+
 import attrs
 import pytest
 
-from tavern_format import DEFAULT_LIMITS, LimitExceededError, MalformedResourceError
+from tavern_format import (
+    DEFAULT_LIMITS,
+    Diagnostic,
+    LimitExceededError,
+    MalformedResourceError,
+)
 from tavern_format._json_text import dump, load, with_javascript_numbers
 
 
 def codes(data: bytes) -> list[tuple[str, str]]:
-    found = []
+    found: list[Diagnostic] = []
     load(data, DEFAULT_LIMITS, found.append)
     return [(remark.code, remark.path) for remark in found]
 
@@ -105,7 +112,7 @@ def test_lone_surrogates_survive_as_escapes_and_other_text_as_it_is() -> None:
 
 
 def test_whole_floats_are_written_as_javascript_writes_them() -> None:
-    document = {"a": [1.0, -0.0, 1.5, 1e22, True], "b": {"c": 2.0}}
+    document: dict[str, Any] = {"a": [1.0, -0.0, 1.5, 1e22, True], "b": {"c": 2.0}}
     assert dump(with_javascript_numbers(document)) == b'{"a":[1,0,1.5,1e+22,true],"b":{"c":2}}'
     assert document["a"][0] == 1.0
 
@@ -114,4 +121,4 @@ def test_a_limit_must_be_a_positive_number() -> None:
     with pytest.raises(ValueError, match="json_bytes"):
         attrs.evolve(DEFAULT_LIMITS, json_bytes=0)
     with pytest.raises(TypeError):
-        attrs.evolve(DEFAULT_LIMITS, json_bytes="1")
+        attrs.evolve(DEFAULT_LIMITS, json_bytes="1")  # type: ignore[arg-type]

@@ -86,7 +86,7 @@ def test_an_edit_changes_its_key_and_nothing_else() -> None:
 
 
 def test_null_and_absent_settings_stay_apart() -> None:
-    before = {"temperature": None, "prompts": []}
+    before: dict[str, Any] = {"temperature": None, "prompts": []}
     assert dump_preset(parse_preset(encoded(before)).value) == b'{"temperature":null,"prompts":[]}'
 
 

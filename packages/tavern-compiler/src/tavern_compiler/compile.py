@@ -9,7 +9,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from itertools import accumulate
 
-from attrs import evolve, field, frozen
+from attrs import field, frozen
 
 from tavern_compiler._text import to_utf8, trim, utf16_length
 from tavern_compiler.call_config import CallConfig, call_config
@@ -22,7 +22,7 @@ from tavern_compiler.inputs import (
     character_texts,
     user_name,
 )
-from tavern_compiler.lore import lore_diagnostics, side_of
+from tavern_compiler.lore import highest, lore_diagnostics, side_of
 from tavern_compiler.macros import MacroContext
 from tavern_compiler.markers import MARKERS
 from tavern_compiler.order import OrderedPrompts, order_prompts
@@ -78,30 +78,28 @@ def compile_profile(given: CompileInput) -> Profile:
     """Compile ordered parts; the same input gives the same result.
 
     Prompts come in the preset's order with markers filled, then whatever of persona, card and lore
-    no prompt asked for. Lore that does not fit the limit is left out from the end, with a
+    no prompt asked for. Of lore that does not fit the limit the lowest order is left out, with a
     diagnostic. Raises ProfileTooLargeError when the rest alone does not fit.
     """
-    profile = _compile(given, len(given.lore[:MAX_LORE_ENTRIES]))
+    profile = _compile(given, min(len(given.lore), MAX_LORE_ENTRIES))
     if profile.size_utf8_bytes > given.max_profile_bytes:
         return _shortened(given)
     return profile
 
 
 def _shortened(given: CompileInput) -> Profile:
-    """Keep the longest beginning of the lore that fits."""
+    """Keep as much lore of the highest order as fits."""
     limit = given.max_profile_bytes
     smallest = _compile(given, 0).size_utf8_bytes
     if smallest > limit:
         raise ProfileTooLargeError(actual_bytes=smallest, limit_bytes=limit)
-    counts = range(len(given.lore[:MAX_LORE_ENTRIES]) + 1)
+    counts = range(min(len(given.lore), MAX_LORE_ENTRIES) + 1)
     fitting = bisect_right(counts, limit, key=lambda count: _compile(given, count).size_utf8_bytes)
     return _compile(given, fitting - 1)
 
 
 def _compile(given: CompileInput, lore_count: int) -> Profile:
-    omitted = len(given.lore) - lore_count
-    given = evolve(given, lore=given.lore[:lore_count])
-    job = _job(given)
+    job = _job(given, lore_count)
     ordered = order_prompts(given.preset, given.trigger)
     steps = _run(job, ordered)
     return Profile(
@@ -110,21 +108,21 @@ def _compile(given: CompileInput, lore_count: int) -> Profile:
         system_prompt_mode=given.system_prompt_mode,
         active_lore=tuple(
             entry.qualified_id
-            for entry in given.lore
+            for _, entry in job.lore
             if trim(entry.content) and side_of(entry) is not None
         ),
         user_injection=_user_injection(job, steps[-1].consumed),
         diagnostics=(
             *ordered.diagnostics,
             *(found for step in steps for found in step.diagnostics),
-            *lore_diagnostics(given.lore),
+            *lore_diagnostics(job.lore),
             *unsent_diagnostics(given),
-            *_limit_diagnostics(given, omitted),
+            *_limit_diagnostics(given, len(given.lore) - lore_count),
         ),
     )
 
 
-def _job(given: CompileInput) -> Job:
+def _job(given: CompileInput, lore_count: int) -> Job:
     texts = character_texts(given)
     persona = trim(given.user.description) if given.user else ""
     context = MacroContext(
@@ -136,7 +134,8 @@ def _job(given: CompileInput) -> Job:
         message_examples=texts.get("messageExample", ""),
         persona=persona,
     )
-    return Job(given=given, texts=texts, persona=persona, context=context)
+    lore = highest(given.lore, lore_count)
+    return Job(given=given, texts=texts, lore=lore, persona=persona, context=context)
 
 
 def _run(job: Job, ordered: OrderedPrompts) -> list[Step]:
@@ -169,7 +168,7 @@ def _user_injection(job: Job, consumed: Consumed) -> UserInjection:
 def _limit_diagnostics(given: CompileInput, omitted: int) -> Iterator[Diagnostic]:
     if omitted:
         message = (
-            f"{omitted} of {len(given.lore) + omitted} lore entries are left out"
+            f"{omitted} of {len(given.lore)} lore entries are left out"
             f" to keep the profile within {given.max_profile_bytes} bytes."
         )
         yield Diagnostic("TAVERN_PROFILE_LORE_LIMITED", Severity.WARNING, "/lore", message)

@@ -6,7 +6,7 @@ Must not know how an entry came to fire.
 Source: the plugin contract, sections A8 and B6.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
 
 from attrs import field, frozen
@@ -34,12 +34,17 @@ class LoreEntry:
     """Without decorators, macros not expanded."""
     position: Position | None = Position.BEFORE
     """Where the book wants it."""
+    order: float = 100
+    """Where not all lore fits, the highest stays."""
 
     @property
     def qualified_id(self) -> str:
         """`<book>:<uid>`."""
         return f"{self.book}:{self.uid}"
 
+
+NumberedLore = tuple[int, LoreEntry]
+"""An entry and its place in the input."""
 
 SIDES: Mapping[Position, tuple[LoreSide | None, bool]] = {
     Position.BEFORE: (LoreSide.BEFORE, True),
@@ -73,7 +78,19 @@ def lore_entries(placement: Placement) -> tuple[LoreEntry, ...]:
 def _entry(one: Activated) -> LoreEntry:
     identity = one.entry
     uid = identity.qualified.removeprefix(f"{identity.book}:")
-    return LoreEntry(book=identity.book, uid=uid, content=one.content, position=one.position)
+    return LoreEntry(
+        book=identity.book,
+        uid=uid,
+        content=one.content,
+        position=one.position,
+        order=one.order,
+    )
+
+
+def highest(lore: tuple[LoreEntry, ...], count: int) -> tuple[NumberedLore, ...]:
+    """Keep the entries of the highest order, in the sequence they have; of equal ones the first."""
+    ranked = sorted(range(len(lore)), key=lambda place: -lore[place].order)
+    return tuple((place, lore[place]) for place in sorted(ranked[:count]))
 
 
 def side_of(entry: LoreEntry) -> LoreSide | None:
@@ -81,9 +98,9 @@ def side_of(entry: LoreEntry) -> LoreSide | None:
     return None if entry.position is None else SIDES[entry.position][0]
 
 
-def lore_diagnostics(lore: tuple[LoreEntry, ...]) -> Iterator[Diagnostic]:
+def lore_diagnostics(lore: Iterable[NumberedLore]) -> Iterator[Diagnostic]:
     """Name every entry that does not stand where its book wants it."""
-    for place, entry in enumerate(lore):
+    for place, entry in lore:
         path = f"/lore/{place}"
         label = f'Entry {entry.uid} of book "{entry.book}"'
         if entry.position is None:

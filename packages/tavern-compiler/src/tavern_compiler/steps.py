@@ -12,7 +12,7 @@ from attrs import evolve, frozen
 
 from tavern_compiler._text import trim
 from tavern_compiler.inputs import CompileInput
-from tavern_compiler.lore import LoreEntry, LoreSide, side_of
+from tavern_compiler.lore import LoreEntry, LoreSide, NumberedLore, side_of
 from tavern_compiler.macros import (
     Expansion,
     MacroContext,
@@ -60,6 +60,8 @@ class Job:
     given: CompileInput
     texts: Mapping[str, str]
     """Fields of the card that may be sent, trimmed, in fallback order."""
+    lore: tuple[NumberedLore, ...]
+    """What of the lore fits."""
     persona: str
     context: MacroContext
     """With the persona, whether or not it stands somewhere already."""
@@ -155,7 +157,7 @@ def lore_step(job: Job, consumed: Consumed, side: LoreSide) -> Step:
     """Emit every fired entry of one side, a part each; a mention in lore consumes nothing."""
     entries = [
         (place, entry, expand_macros(entry.content, job.context))
-        for place, entry in enumerate(job.given.lore)
+        for place, entry in job.lore
         if side_of(entry) is side
     ]
     return Step(

@@ -34,12 +34,12 @@ def _is_number(value: object) -> bool:
 
 
 def text(value: Any) -> Reading:
-    """A text; `null` is empty, a number its digits."""
+    """A text; `null` and 0 are empty, another number its digits."""
     if isinstance(value, str):
         return value, False
     if value is None:
         return "", False
-    return (_number_text(value) if _is_number(value) else ""), True
+    return (_number_text(value) if _is_number(value) and value else ""), True
 
 
 def texts(*, split: bool = False, numbers: bool = False, single: bool = False) -> Rule:

@@ -76,7 +76,7 @@ def _check_import_entries(findings: Findings, outcome: Outcome, document: Any) -
         return
     converted = book_to_json(convert_world_book(book, BookSpelling.WORLD_INFO))
     entries = entry_objects(converted)
-    check_entries(findings, outcome, entries, marked=False, but=("add_memo",))
+    check_entries(findings, outcome, entries, marked=False)
 
 
 def json_or_none(data: bytes) -> Any:

@@ -8,7 +8,7 @@ which must give all that the input says. Where ids collide, SillyTavern loses en
 left must be among ours, but for the uid.
 
 `charbook_to_wi` also holds every attribute of the entries as read against SillyTavern's converted
-ones, by the rules of `_typed`; but for `add_memo`, which a card's book has no place for.
+ones, by the rules of `_typed`.
 
 `lorebook_convert`: two differences have a place of their own, `empty-keys` and
 `force-activation`; see COMPATIBILITY.md. The name and `originalData` beside the entries are ours.
@@ -76,7 +76,7 @@ def check_from_book(case: Case, findings: Findings) -> None:
     findings.same("st", _keyed(ours["entries"]), theirs, ordered=False)
     if "originalData" in ours:
         findings.same("st/originalData", ours["originalData"], document)
-    check_entries(findings, parsed, theirs.values(), marked=False, but=("add_memo",))
+    check_entries(findings, parsed, theirs.values(), marked=False)
 
 
 def _converted(data: bytes, spelling: BookSpelling) -> Outcome:

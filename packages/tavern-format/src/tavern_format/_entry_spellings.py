@@ -22,6 +22,7 @@ from tavern_format._kinds import (
     NUMBER,
     TEXT,
     choice,
+    js_truthy,
     negated,
     nested,
     number,
@@ -29,7 +30,7 @@ from tavern_format._kinds import (
     optional,
     texts,
 )
-from tavern_format._structure import ABSENT, Column, Fetch, Field, Kind, Misfit, Spec
+from tavern_format._structure import ABSENT, Column, Fetch, Field, Kind, Misfit, Spec, value_at
 from tavern_format.world_book import (
     BookSpelling,
     CharacterFilter,
@@ -256,6 +257,15 @@ def _store_book_position(target: JsonObject, value: Any) -> None:  # noqa: ANN40
     target["position"] = "before_char" if value == 0 else "after_char"
 
 
+def _fetch_add_memo(objects: Sequence[JsonObject], _: Sequence[str | int]) -> Column:
+    """A `character_book` has no such key: SillyTavern shows a memo where there is a comment."""
+    kept = [value_at(raw, ("extensions", KEPT, "world_info", "addMemo")) for raw in objects]
+    return [
+        js_truthy(raw.get("comment")) if value is ABSENT else value
+        for raw, value in zip(objects, kept, strict=True)
+    ]
+
+
 def _file_field(row: Row) -> Field:
     fetch = _uid_or_key("uid") if row.attribute == "uid" else None
     sparse = not row.file_key or row.attribute in _NOT_IN_TEMPLATE
@@ -272,6 +282,10 @@ def _book_field(row: Row) -> Field:
             row.kind,
             fetch=_fetch_book_position,
             store=_store_book_position,
+        )
+    if row.attribute == "add_memo":
+        return Field(
+            "add_memo", row.book_place, FLAG, default=False, fetch=_fetch_add_memo, sparse=True
         )
     if row.attribute == "enabled":
         return Field("enabled", ("enabled",), FLAG, default=False)

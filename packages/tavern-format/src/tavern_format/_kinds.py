@@ -31,10 +31,11 @@ _NONE = type(None)
 
 
 def _read_text(value: object) -> str:
+    """Numbers are shown as text; 0 is no text, as everywhere in SillyTavern (`value || ""`)."""
     if value is None:
         return ""
     if isinstance(value, int | float) and not isinstance(value, bool):
-        raise Misfit(js_number_text(value), "a string")
+        raise Misfit(js_number_text(value) if value else "", "a string")
     raise Misfit("", "a string")
 
 

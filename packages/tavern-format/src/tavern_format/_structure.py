@@ -339,7 +339,7 @@ class Spec(Generic[M]):
             value = getattr(model, row.attribute)
             row.write(target, value)
             for mirror in self.mirrors.get(row.attribute, ()):
-                if _holds(target, mirror):
+                if value_at(target, mirror) is not ABSENT:
                     attrs.evolve(row, path=mirror, store=None).write(target, value)
         return target
 
@@ -362,13 +362,14 @@ def _same(before: object, after: object) -> bool:
     return before is after or (type(before) is type(after) and before == after)
 
 
-def _holds(target: JsonObject, path: tuple[str, ...]) -> bool:
-    node: object = target
+def value_at(raw: JsonObject, path: tuple[str, ...]) -> object:
+    """Give the value at a path of keys; ABSENT where there is none."""
+    node: object = raw
     for key in path:
-        if not isinstance(node, dict) or key not in node:
-            return False
-        node = node[key]
-    return True
+        if not isinstance(node, dict):
+            return ABSENT
+        node = node.get(key, ABSENT)
+    return node
 
 
 def _ignore(_: object) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 from tavern_format._entry_spellings import KEPT, ROWS, Row, book_position
 from tavern_format._json_text import JsonObject
 from tavern_format._kinds import js_truthy, number_of
-from tavern_format._structure import ABSENT
+from tavern_format._structure import ABSENT, value_at
 from tavern_format.diagnostics import Report, info, pointer
 
 _ROWS = {row.attribute: row for row in ROWS if row.file_key and row.book_path}
@@ -97,7 +97,7 @@ def _plain_to_file(raw: JsonObject, index: int) -> JsonObject:
     """Do what SillyTavern does when it reads an embedded book."""
     done: JsonObject = {}
     for row in _COPIED:
-        _put(done, (row.file_key,), _file_value(row, _at(raw, row.book_path)))
+        _put(done, (row.file_key,), _file_value(row, value_at(raw, row.book_path)))
     done["uid"] = raw.get("id", index)
     done["addMemo"] = js_truthy(raw.get("comment"))
     done["position"] = book_position(raw)
@@ -246,15 +246,6 @@ def _same_json(left: object, right: object) -> bool:
     if isinstance(left, list) and isinstance(right, list):
         return len(left) == len(right) and all(map(_same_json, left, right))
     return left == right
-
-
-def _at(raw: JsonObject, path: tuple[str, ...]) -> object:
-    node: object = raw
-    for key in path:
-        if not isinstance(node, dict):
-            return ABSENT
-        node = node.get(key, ABSENT)
-    return node
 
 
 def _put(target: JsonObject, path: tuple[str, ...], value: object) -> None:

@@ -14,8 +14,10 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+import tavern_compiler as compiler
 import tavern_format as fmt
 import tavern_matcher as matcher
+import tavern_trace as trace
 from tests._effects_watch import Watch
 
 Calls = Mapping[str, Callable[[], object]]
@@ -49,6 +51,15 @@ index = matcher.compile_index([matcher.NamedBook(name="b", book=book)])
 scan = matcher.ScanContext(messages=(matcher.ScanMessage(identity="1", text="A storm."),))
 
 CALLS: Calls = {
+    "tavern_compiler.compile_profile": lambda: compiler.compile_profile(
+        compiler.CompileInput(character=card)
+    ),
+    "tavern_compiler.expand_macros": lambda: compiler.expand_macros(
+        "{{user}}", compiler.MacroContext()
+    ),
+    "tavern_compiler.lore_entries": lambda: compiler.lore_entries(
+        matcher.match(index, scan).placement
+    ),
     "tavern_format.book_to_json": lambda: fmt.book_to_json(book),
     "tavern_format.card_to_json": lambda: fmt.card_to_json(card),
     "tavern_format.classify_key": lambda: fmt.classify_key("/a/i"),
@@ -124,6 +135,9 @@ CALLS: Calls = {
         matcher.explain(decision) for decision in matcher.match(index, scan).decisions
     ],
     "tavern_matcher.match": lambda: matcher.match(index, scan),
+    "tavern_trace.counts": lambda: trace.counts("a"),
+    "tavern_trace.digest": lambda: trace.digest({"a": 1}),
+    "tavern_trace.json_stringify": lambda: trace.json_stringify([1.5]),
 }
 
 PLANTED: Calls = {

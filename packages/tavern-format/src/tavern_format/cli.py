@@ -6,7 +6,6 @@ line on standard error; exit status 0 is success, 1 an input that cannot be used
 """
 
 import argparse
-import json
 import os
 import sys
 from collections.abc import Iterable, Sequence
@@ -15,6 +14,7 @@ from typing import Any, NoReturn
 
 import attrs
 
+from tavern_format import _json_text as json_text
 from tavern_format._book_writing import convert_world_book, dump_world_book
 from tavern_format._card_writing import dump_card, dump_card_charx, dump_card_png
 from tavern_format._version import __version__
@@ -291,7 +291,9 @@ def _print_lines(lines: Iterable[str]) -> None:
 
 
 def _print_json(document: object) -> None:
-    print(json.dumps(document, ensure_ascii=False, indent=2))
+    """Write UTF-8 whatever the locale says: the reader is a program."""
+    sys.stdout.flush()
+    sys.stdout.buffer.write(json_text.dump(document, indent=2) + b"\n")
 
 
 def _problem_json(problem: Diagnostic) -> dict[str, str]:

@@ -34,11 +34,13 @@ class Package(NamedTuple):
     """The siblings it imports, in the order they are built."""
     extras: str = ""
     """What its own tests need of its optional dependencies."""
+    checks_with: tuple[str, ...] = ()
+    """What its tests hold it against and itself does without."""
 
 
 # In build order; `tests/test_packaging.py` holds it against each pyproject.toml.
 PACKAGES = {
-    "tavern-format": Package(extras="[yaml]"),
+    "tavern-format": Package(extras="[yaml]", checks_with=("regex",)),
     "tavern-matcher": Package(needs=("tavern-format",)),
     "tavern-compiler": Package(needs=("tavern-format", "tavern-matcher")),
     "tavern-trace": Package(),
@@ -146,7 +148,7 @@ def fuzz(session: nox.Session) -> None:
 @nox.session(default=False)
 def bench(session: nox.Session) -> None:
     """Run the benchmarks in packages/*/benchmarks; `-- WORD` only those with it in their path."""
-    install(session, *PACKAGES)
+    install(session, *PACKAGES, group="bench")
     for script in sorted(ROOT.glob("packages/*/benchmarks/[!_]*.py")):
         if all(word in str(script.relative_to(ROOT)) for word in session.posargs):
             session.run("python", str(script))
@@ -162,6 +164,8 @@ def demo(session: nox.Session) -> None:
 def install(session: nox.Session, *names: str, group: str | None = "test") -> None:
     """Install packages as editable, and the tools of one dependency group."""
     tools = groups(group) if group else ()
+    if group == "test":
+        tools += tuple(tool for name in names for tool in PACKAGES[name].checks_with)
     session.install(*tools, *(f"--editable={path}" for path in editables(*names)))
 
 

@@ -3,6 +3,7 @@
 Run as a script: `python bench_png.py [card.png ...]`. Without a path it builds a PNG of its own.
 The bare walk (signature, lengths, checksums) is written here; both run alternately in one process,
 and the medians are compared. Goal: the whole of `parse_card` within three times the bare walk.
+The peer tavern-card 0.1.1 is timed along: it checks no checksum and reads no book.
 """
 
 import json
@@ -14,6 +15,8 @@ from collections.abc import Callable
 from pathlib import Path
 from statistics import median
 from time import perf_counter
+
+from tavern_card import parse_png_card
 
 from tavern_format import parse_card
 from tavern_format._base64 import decode_node, encode
@@ -65,6 +68,7 @@ def compare(label: str, data: bytes) -> None:
         "walk_chunks": lambda: walk_chunks(data, DEFAULT_LIMITS, ignore),
         "first card text": lambda: next(iter_card_payloads(data, DEFAULT_LIMITS, ignore)),
         "parse_card": lambda: parse_card(data),
+        "tavern-card 0.1.1": lambda: parse_png_card(data),
     }
     times: dict[str, list[float]] = {name: [] for name in actions}
     for _ in range(ROUNDS):

@@ -64,7 +64,9 @@ def _read_uid(_: object) -> None:
 KEYS = texts(numbers=True)
 TRIGGERS = texts(split=True)
 UID = Kind(frozenset({int, float, str, type(None)}), _read_uid)
-LEVEL = Kind(frozenset({int, float}), _read_level)
+LEVEL = Kind(
+    frozenset({int, float}), _read_level, plain=lambda value: value is None or type(value) is bool
+)
 DISABLE = negated(Kind(frozenset(), _read_disable))
 POSITION = choice({int(place): place for place in Position}, None, "a position from 0 to 7")
 LOGIC = choice(

@@ -102,6 +102,10 @@ def _texts_of(value: object, *, split: bool, numbers: bool) -> tuple[str, ...]:
     raise Misfit(kept, "an array of strings only")
 
 
+def _are_texts(value: object) -> bool:
+    return value is None or (isinstance(value, list) and set(map(type, value)) <= {str})
+
+
 def _texts_column(column: Column) -> Column | None:
     if not set(map(type, column)) <= {list}:
         return None
@@ -119,6 +123,7 @@ def texts(*, split: bool = False, numbers: bool = False) -> Kind:
         read=lambda value: _texts_of(value, split=split, numbers=numbers),
         write=list,
         bulk=_texts_column,
+        plain=_are_texts,
     )
 
 
@@ -144,7 +149,10 @@ def choice(members: Mapping[Any, Any], default: object, wanted: str) -> Kind:
             return list(map(members.__getitem__, column))
         return None
 
-    return Kind(_types(), read, names.get, bulk)
+    def plain(value: object) -> bool:
+        return value is None or (type(value) in (int, str) and value in members)
+
+    return Kind(_types(), read, names.get, bulk, plain)
 
 
 def optional(kind: Kind) -> Kind:
@@ -153,7 +161,7 @@ def optional(kind: Kind) -> Kind:
         kind.exact | {_NONE},
         lambda value: None if value is None else kind.read(value),
         lambda value: None if value is None else kind.write(value),
-        lambda _: None,
+        plain=kind.plain,
     )
 
 
@@ -177,7 +185,9 @@ def negated(kind: Kind) -> Kind:
     def bulk(column: Column) -> Column | None:
         return list(map(not_, column)) if holds_only(column, _FLAG_MARKS) else None
 
-    return Kind(_types(), read, not_, bulk)
+    return Kind(
+        _types(), read, not_, bulk, plain=lambda value: value is None or type(value) is bool
+    )
 
 
 def _read_lenient_number(value: object) -> float | None:

@@ -49,6 +49,8 @@ class Kind:
     write: Callable[[Any], Any] = lambda value: value
     bulk: Callable[[Column], Column | None] = lambda _: None
     """A whole column at once, or None where it holds something `read` must look at."""
+    plain: Callable[[Any], bool] = lambda value: value is None
+    """Whether a value of no exact type is read without a remark; `null` always is."""
     _marks: bytes | None = field(init=False, repr=False, eq=False)
 
     @_marks.default
@@ -173,6 +175,10 @@ class Origin(NamedTuple):
     """Its key or index in the container it came from."""
 
 
+_FEW_OBJECTS = 64
+"""Up to here a look at each value costs less than making columns, which cards seldom need."""
+
+
 class Models(Sequence[M]):
     """An immutable sequence of models, made together when one of them is first needed.
 
@@ -229,6 +235,7 @@ class Spec(Generic[M]):
     mirrors: Mapping[str, tuple[tuple[str, ...], ...]] = field(factory=dict)
     """Attribute to further places that repeat it; written on an edit where they exist."""
     _plan: tuple[tuple[Field, tuple[str, ...]], ...] = field(init=False, repr=False, eq=False)
+    _kinds: Mapping[tuple[str, ...], Mapping[str, Kind]] = field(init=False, repr=False, eq=False)
     _names: tuple[str, ...] = field(init=False, repr=False, eq=False)
     _draft: Any = field(init=False, repr=False, eq=False)
     _defaults: Mapping[str, Any] = field(init=False, repr=False, eq=False)
@@ -236,6 +243,13 @@ class Spec(Generic[M]):
     @_plan.default
     def _make_plan(self) -> tuple[tuple[Field, tuple[str, ...]], ...]:
         return tuple((row, row.parent) for row in self.fields)
+
+    @_kinds.default
+    def _find_kinds(self) -> Mapping[tuple[str, ...], Mapping[str, Kind]]:
+        kinds: dict[tuple[str, ...], dict[str, Kind]] = {}
+        for row in self.fields:
+            kinds.setdefault(row.path[:-1], {})[row.path[-1]] = row.kind
+        return kinds
 
     @_names.default
     def _find_names(self) -> tuple[str, ...]:
@@ -281,9 +295,25 @@ class Spec(Generic[M]):
 
         Every value is looked at and reported now; the models are made when first asked for.
         """
-        names = range(len(objects)) if keys is None else keys
+        count = len(objects)
+        names = range(count) if keys is None else keys
+        if count <= _FEW_OBJECTS and all(map(self._is_plain, objects)):
+            return Models(
+                count, lambda: self._build(self._columns(objects, place, _ignore, names), count)
+            )
         columns = self._columns(objects, place, report, names)
-        return Models(len(objects), lambda: self._build(columns, len(objects)))
+        return Models(count, lambda: self._build(columns, count))
+
+    def _is_plain(self, raw: JsonObject) -> bool:
+        """Tell whether reading an object has nothing to report: a look at each value there is."""
+        for path, rows in self._kinds.items():
+            holder = value_at(raw, path)
+            if isinstance(holder, dict):
+                for key, value in holder.items():
+                    kind = rows.get(key)
+                    if kind is not None and type(value) not in kind.exact and not kind.plain(value):
+                        return False
+        return True
 
     def _columns(
         self,

@@ -25,6 +25,7 @@ from tavern_format import (
     dump_card_png,
     parse_card,
 )
+from tavern_format.png_chunks import strip_card_chunks
 
 V1: dict[str, Any] = {
     "name": "Ada",
@@ -309,6 +310,18 @@ def test_a_charx_behind_a_picture_keeps_the_picture() -> None:
     card = parse_card(jpeg + dump_card_charx(parse_card(encoded(V2)).value)).value
     assert card.picture == jpeg
     assert dump_card_charx(card).startswith(jpeg)
+
+
+def test_the_picture_of_a_png_is_the_icon_of_a_charx_and_back() -> None:
+    document = {**V3, "data": {**V3["data"], "assets": []}}  # type: ignore[dict-item]
+    png = dump_card_png(parse_card(encoded(document)).value)
+    archive = parse_card(dump_card_charx(parse_card(png).value)).value
+    (icon,) = archive.assets
+    assert (icon.type, icon.name) == ("icon", "main")
+    (picture,) = archive.files.values()
+    assert b"tEXt" not in picture
+    again = parse_card(dump_card_png(archive)).value
+    assert strip_card_chunks(again.picture) == picture
 
 
 def test_a_byaf_archive_becomes_a_card() -> None:

@@ -10,13 +10,18 @@ import attrs
 
 from tavern_format import _json_text as json_text
 from tavern_format._book_writing import book_to_json, convert_world_book
+from tavern_format._card_picture import ICON_FILE, icon_path, picture_of, with_icon
 from tavern_format._card_spellings import CARD_SPECS, LABELS
 from tavern_format._json_text import JsonObject
 from tavern_format._structure import Origin
 from tavern_format.card import CardCarrier, CardSpec, CharacterCard
 from tavern_format.charx import write_charx
 from tavern_format.errors import UnsupportedVersionError
-from tavern_format.png_chunks import empty_png, write_card_chunks
+from tavern_format.png_chunks import (
+    empty_png,
+    strip_card_chunks,
+    write_card_chunks,
+)
 from tavern_format.world_book import BookSpelling, WorldBook
 
 
@@ -35,13 +40,12 @@ def dump_card(
 def dump_card_png(card: CharacterCard, *, picture: bytes | None = None) -> bytes:
     """Put a card into a PNG: a `chara` text that readers of V2 take, and a `ccv3` text for V3.
 
-    `picture` is the PNG to write into, by default the one the card came in, else a small plain
-    one. Every older card text in it is removed, all other chunks stay byte for byte. Raises
-    CarrierError (PNG_*) for a picture that is no PNG.
+    `picture` is the PNG to write into; by default the one the card came in, or the main icon of a
+    CHARX, else a small plain one. Every older card text in it is removed, all other chunks stay
+    byte for byte. Raises CarrierError (PNG_*) for a picture that is no PNG.
     Source: SillyTavern 1.19.0, src/character-card-parser.js, write.
     """
-    own_picture = card.picture if card.carrier is CardCarrier.PNG else b""
-    target = (own_picture or empty_png()) if picture is None else picture
+    target = (picture_of(card) or empty_png()) if picture is None else picture
     own = card.spec if card.spec in LABELS else CardSpec.V2
     chara = json_text.dump(card_to_json(card, own))
     return write_card_chunks(target, chara, ccv3_of(chara))
@@ -50,12 +54,18 @@ def dump_card_png(card: CharacterCard, *, picture: bytes | None = None) -> bytes
 def dump_card_charx(card: CharacterCard, *, files: Mapping[str, bytes] | None = None) -> bytes:
     """Write a card as CHARX: `card.json` in V3 and the card's files (or `files` instead).
 
-    The picture in front of a CHARX that had one stays there. The archive is the same for the same
-    input on every machine. Raises ValueError for a path that no reader would accept.
+    The picture of a card that came in a PNG becomes its main icon; the picture in front of a CHARX
+    stays there. The archive is the same for the same input on every machine. Raises ValueError for
+    a path that no reader would accept, CarrierError for a picture that ends early.
     """
-    content = card.files if files is None else files
+    content = dict(card.files if files is None else files)
+    document = card_to_json(card, CardSpec.V3)
+    picture = picture_of(card) if card.carrier is CardCarrier.PNG else None
+    if picture is not None and icon_path(card.assets, content) is None:
+        content[ICON_FILE] = strip_card_chunks(picture)
+        document = with_icon(document)
     prefix = card.picture if card.carrier is CardCarrier.CHARX else b""
-    return write_charx(json_text.dump(card_to_json(card, CardSpec.V3), indent=4), content, prefix)
+    return write_charx(json_text.dump(document, indent=4), content, prefix)
 
 
 def ccv3_of(chara: bytes) -> bytes | None:

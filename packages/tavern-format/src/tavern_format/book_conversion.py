@@ -121,18 +121,19 @@ def _file_value(row: Row, value: object) -> object:
 def _plain_to_book(raw: JsonObject) -> JsonObject:
     """Do what SillyTavern does when it stores a linked book in a card."""
     own = raw.get("extensions")
+    position = raw.get("position", ABSENT)
     done: JsonObject = {"extensions": dict(_spread(own))}
+    _put(done, ("extensions", "position"), position)
     for row in _COPIED:
         value = raw.get(row.file_key, ABSENT)
         nullish = value is ABSENT or value is None
         in_extensions = len(row.book_path) > 1
         chosen = row.to_book if nullish and row.to_book is not ABSENT else value
         _put(done, row.book_path, chosen if in_extensions else value)
-    position = raw.get("position", ABSENT)
-    _put(done, ("extensions", "position"), position)
     done["position"] = "before_char" if _loosely_zero(position) else "after_char"
     done["enabled"] = not js_truthy(raw.get("disable"))
     done["use_regex"] = True
+    done["extensions"] = done.pop("extensions")  # last, where people look for it
     return done
 
 

@@ -191,19 +191,28 @@ def write_card_chunks(
     if not chara:
         message = "an empty card text cannot be written"
         raise ValueError(message)
-    walk = _walk(png, limits, _ignore)
-    if walk.fault is not None:
-        raise walk.fault
-    view = memoryview(png)
-    kept = [
-        view[chunk.offset_bytes : chunk.offset_bytes + 12 + len(chunk.data)]
-        for chunk in walk.chunks[:-1]
-        if not text.is_card_text(chunk)
-    ]
+    kept = _without_card_texts(png, limits)
     fresh = [_chunk(text.TEXT, b"chara\0" + encode(chara))]
     if ccv3 is not None:
         fresh.append(_chunk(text.TEXT, b"ccv3\0" + encode(ccv3)))
     return b"".join((PNG_SIGNATURE, *kept, *fresh, _END))
+
+
+def strip_card_chunks(png: bytes, *, limits: Limits = DEFAULT_LIMITS) -> bytes:
+    """Take every card text out of a PNG: what is left is the picture. Raises as the writer."""
+    return b"".join((PNG_SIGNATURE, *_without_card_texts(png, limits), _END))
+
+
+def _without_card_texts(png: bytes, limits: Limits) -> list[memoryview]:
+    walk = _walk(png, limits, _ignore)
+    if walk.fault is not None:
+        raise walk.fault
+    view = memoryview(png)
+    return [
+        view[chunk.offset_bytes : chunk.offset_bytes + 12 + len(chunk.data)]
+        for chunk in walk.chunks[:-1]
+        if not text.is_card_text(chunk)
+    ]
 
 
 def empty_png(width_px: int = 64, height_px: int = 96) -> bytes:

@@ -11,11 +11,9 @@ import random
 import struct
 import sys
 import zlib
-from collections.abc import Callable
 from pathlib import Path
-from statistics import median
-from time import perf_counter
 
+from _timing import Action, interleaved, print_ratios
 from tavern_card import parse_png_card
 
 from tavern_format import parse_card
@@ -26,7 +24,6 @@ from tavern_format.png_chunks import empty_png, iter_card_payloads, walk_chunks,
 ROUNDS = 201
 PICTURE_BYTES = 500_000
 PAYLOAD_BYTES = 2 * 1024 * 1024
-Action = Callable[[], object]
 
 
 def bare_walk(data: bytes) -> int:
@@ -70,28 +67,16 @@ def compare(label: str, data: bytes) -> None:
         "parse_card": lambda: parse_card(data),
         "tavern-card 0.1.1": lambda: parse_png_card(data),
     }
-    times: dict[str, list[float]] = {name: [] for name in actions}
-    for _ in range(ROUNDS):
-        for name, action in actions.items():
-            start = perf_counter()
-            action()
-            times[name].append(perf_counter() - start)
-    bare = median(times["bare walk"])
     print(f"{label}: {len(data):,} bytes, {bare_walk(data)} chunks, {ROUNDS} rounds")
-    for name, taken in times.items():
-        print(f"  {name:20} {median(taken) * 1e6:9.1f} us  {median(taken) / bare:5.2f} x bare walk")
+    print_ratios(interleaved(actions, ROUNDS))
 
 
 def base64_speed() -> None:
     text = encode(random.Random(2).randbytes(PAYLOAD_BYTES))  # noqa: S311 - a payload, no secret
     broken = b"\n".join(text[at : at + 76] for at in range(0, len(text), 76))
     for label, case in (("plain", text), ("with line breaks", broken)):
-        taken = []
-        for _ in range(11):
-            start = perf_counter()
-            decode_node(case)
-            taken.append(perf_counter() - start)
-        print(f"base64 of {PAYLOAD_BYTES:,} bytes, {label}: {median(taken) * 1e3:.2f} ms")
+        taken_s = interleaved({label: lambda: decode_node(case)}, 11)[label]  # noqa: B023
+        print(f"base64 of {PAYLOAD_BYTES:,} bytes, {label}: {taken_s * 1e3:.2f} ms")
 
 
 def main() -> None:

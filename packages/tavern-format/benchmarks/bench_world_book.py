@@ -6,16 +6,14 @@ Run as a script. Both run alternately in one process and the medians are compare
 
 import json
 import tracemalloc
-from collections.abc import Callable
-from statistics import median
-from time import perf_counter
+
+from _timing import Action, interleaved, print_ratios
 
 from tavern_format import parse_world_book
 from tavern_format._entry_spellings import TEMPLATE
 
 ENTRIES = 10_000
 ROUNDS = 21
-Action = Callable[[], object]
 
 
 def book() -> bytes:
@@ -43,18 +41,8 @@ def time_ratios(data: bytes) -> None:
         "parse_world_book": lambda: parse_world_book(data),
         "and every entry made": lambda: entries_made(data),
     }
-    times: dict[str, list[float]] = {name: [] for name in actions}
-    for _ in range(ROUNDS):
-        for name, action in actions.items():
-            start = perf_counter()
-            action()
-            times[name].append(perf_counter() - start)
-    base = median(times["json.loads"])
     print(f"{ENTRIES:,} full entries, {len(data):,} bytes, {ROUNDS} rounds")
-    for name, taken in times.items():
-        print(
-            f"  {name:21} {median(taken) * 1e3:7.1f} ms  {median(taken) / base:5.2f} x json.loads"
-        )
+    print_ratios(interleaved(actions, ROUNDS))
 
 
 def memory_ratio(data: bytes) -> None:

@@ -24,41 +24,22 @@ from tavern_format._structure import Column, Field, Kind, Spec
 from tavern_format.card import Asset, CardSpec, CharacterCard, DepthPrompt
 from tavern_format.regex_script import SCRIPTS
 
+_V1_KEYS = ("name", "description", "personality", "scenario", "first_mes", "mes_example")
+_V2_KEYS = (
+    *_V1_KEYS,
+    "creator_notes",
+    "system_prompt",
+    "post_history_instructions",
+    "alternate_greetings",
+    "tags",
+    "creator",
+    "character_version",
+    "extensions",
+)
 REQUIRED_KEYS: dict[CardSpec, tuple[str, ...]] = {
-    CardSpec.V1: ("name", "description", "personality", "scenario", "first_mes", "mes_example"),
-    CardSpec.V2: (
-        "name",
-        "description",
-        "personality",
-        "scenario",
-        "first_mes",
-        "mes_example",
-        "creator_notes",
-        "system_prompt",
-        "post_history_instructions",
-        "alternate_greetings",
-        "tags",
-        "creator",
-        "character_version",
-        "extensions",
-    ),
-    CardSpec.V3: (
-        "name",
-        "description",
-        "personality",
-        "scenario",
-        "first_mes",
-        "mes_example",
-        "creator_notes",
-        "system_prompt",
-        "post_history_instructions",
-        "alternate_greetings",
-        "tags",
-        "creator",
-        "character_version",
-        "extensions",
-        "group_only_greetings",
-    ),
+    CardSpec.V1: _V1_KEYS,
+    CardSpec.V2: _V2_KEYS,
+    CardSpec.V3: (*_V2_KEYS, "group_only_greetings"),
     CardSpec.GRADIO: (),
     CardSpec.TEXT_GENERATION_WEBUI: (),
 }

@@ -165,6 +165,14 @@ class Field:
         target[self.path[-1]] = written
 
 
+_SPECS: "dict[str, Spec[Any]]" = {}
+"""Every table by its name, filled while the modules of the package are imported."""
+
+
+def _spec_named(name: str) -> "Spec[Any]":
+    return _SPECS[name]
+
+
 class Origin(NamedTuple):
     """Where a model was read from: what makes writing it back lossless."""
 
@@ -196,9 +204,13 @@ class Models(Sequence[M]):
     def _all(self) -> tuple[M, ...]:
         make = self._make
         if make is not None:
-            self._made = tuple(make())
-            self._make = None
+            made = tuple(make())
+            if self._make is not None:  # else another thread was faster: one set of models for all
+                self._made, self._make = made, None
         return self._made
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return tuple, (self._all(),)
 
     def __len__(self) -> int:
         return self._count
@@ -280,8 +292,9 @@ class Spec(Generic[M]):
         `given` are attributes the table does not know, such as the carrier of a card.
         """
         columns = self._columns([raw], lambda _: path, report, [key])
+        columns["origin"] = [Origin(self, raw, key)]
         if given is not None:
-            columns.update({name: (value,) for name, value in given.items()})
+            columns.update({name: [value] for name, value in given.items()})
         return self._build(columns, 1)[0]
 
     def decode_all(
@@ -298,11 +311,25 @@ class Spec(Generic[M]):
         count = len(objects)
         names = range(count) if keys is None else keys
         if count <= _FEW_OBJECTS and all(map(self._is_plain, objects)):
-            return Models(
-                count, lambda: self._build(self._columns(objects, place, _ignore, names), count)
-            )
-        columns = self._columns(objects, place, report, names)
-        return Models(count, lambda: self._build(columns, count))
+            # Not even the columns are made yet.
+            return Models(count, lambda: self._decode_all(objects, place, _ignore, names)())  # noqa: PLW0108
+        return Models(count, self._decode_all(objects, place, report, names))
+
+    def _decode_all(
+        self,
+        objects: Sequence[JsonObject],
+        place: Callable[[int], str],
+        report: Report,
+        keys: Sequence[str | int],
+    ) -> Callable[[], list[M]]:
+        """Look at every value; what is returned makes the models."""
+        columns = self._columns(objects, place, report, keys)
+
+        def make() -> list[M]:
+            origins = list(map(Origin, repeat(self), objects, keys))
+            return self._build({**columns, "origin": origins}, len(objects))
+
+        return make
 
     def _is_plain(self, raw: JsonObject) -> bool:
         """Tell whether reading an object has nothing to report: a look at each value there is."""
@@ -321,17 +348,16 @@ class Spec(Generic[M]):
         place: Callable[[int], str],
         report: Report,
         keys: Sequence[str | int],
-    ) -> dict[str, Iterable[Any]]:
+    ) -> dict[str, Column]:
         parents: _Parents = {(): objects}
-        columns: dict[str, Iterable[Any]] = {}
+        columns: dict[str, Column] = {}
         for row, parent in self._plan:
             holders = parents[parent] if parent in parents else _descend(parents, parent)
             column = row.column(holders, keys)
             columns[row.attribute] = row.kind.read_column(column, place, row.path, report)
-        columns["origin"] = map(Origin, repeat(self), objects, keys)
         return columns
 
-    def _build(self, columns: Mapping[str, Iterable[Any]], count: int) -> list[M]:
+    def _build(self, columns: Mapping[str, Column], count: int) -> list[M]:
         ordered = [
             columns[name] if name in columns else repeat(self._default(name), count)
             for name in self._names
@@ -340,6 +366,15 @@ class Spec(Generic[M]):
         for model in models:
             model.__class__ = self.model
         return models
+
+    def __attrs_post_init__(self) -> None:
+        if _SPECS.setdefault(self.name, self) is not self:
+            message = f"two specs are called {self.name}"
+            raise ValueError(message)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle by name: the tables hold functions, and every process has its own."""
+        return _spec_named, (self.name,)
 
     def _default(self, name: str) -> object:
         default = self._defaults[name]

@@ -10,6 +10,7 @@ Source: PKWARE APPNOTE 6.3; yauzl, the reader of SillyTavern 1.19.0, for names a
 import re
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 from attrs import field, frozen
 
@@ -100,6 +101,10 @@ class ZipFiles(Mapping[str, bytes]):
     def __len__(self) -> int:
         """Count the files."""
         return len(self._names)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle as a plain dictionary of everything."""
+        return dict, (dict(self),)
 
     def __repr__(self) -> str:
         """Show the names only: content may be large."""

@@ -11,6 +11,7 @@ SillyTavern 1.19.0, src/character-card-parser.js (read, write), public/scripts/u
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from struct import Struct
+from typing import Any
 from zlib import compress, crc32
 
 from attrs import frozen
@@ -172,6 +173,10 @@ class PngAssets(Mapping[str, bytes]):
     def __len__(self) -> int:
         """Count the assets."""
         return len(self._chunks)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle as a plain dictionary of everything."""
+        return dict, (dict(self),)
 
     def __repr__(self) -> str:
         """Show the names only: content may be large."""

@@ -354,6 +354,9 @@ def test_pictures_without_a_card_say_so(data: bytes, code: str) -> None:
 def test_a_carrier_can_be_insisted_on() -> None:
     with pytest.raises(CarrierError, match="JSON"):
         parse_card(encoded(V1), carrier=CardCarrier.PNG)
+    with pytest.raises(CarrierError) as refused:
+        parse_card(encoded(V1), carrier=CardCarrier.YAML)
+    assert refused.value.code == "CARRIER_OTHER"
 
 
 def test_yaml_cards_are_read_as_yaml_1_2() -> None:
@@ -384,3 +387,63 @@ def test_odd_yaml_is_refused(data: bytes, code: str) -> None:
 def test_bytes_are_required() -> None:
     with pytest.raises(TypeError, match="bytes are needed"):
         parse_card("text")  # type: ignore[arg-type]
+
+
+def test_changing_the_specification_keeps_everything() -> None:
+    before = parse_card(encoded(V2)).value
+    after = json.loads(dump_card(attrs.evolve(before, spec=CardSpec.V3)))
+    assert (after["spec"], after["spec_version"]) == ("chara_card_v3", "3.0")
+    assert after["data"] == {**DATA, "group_only_greetings": []}
+    assert after["extra"] == []
+    upgraded = json.loads(dump_card(attrs.evolve(parse_card(encoded(V1)).value, spec=CardSpec.V3)))
+    assert (upgraded["spec"], upgraded["data"]["first_mes"]) == ("chara_card_v3", "Hi")
+
+
+def test_an_edited_version_is_written() -> None:
+    card = attrs.evolve(parse_card(encoded(V3)).value, spec_version="3.1")
+    assert json.loads(dump_card(card))["spec_version"] == "3.1"
+
+
+def test_replacing_extensions_keeps_the_fields_the_model_still_holds() -> None:
+    card = attrs.evolve(parse_card(encoded(V2)).value, extensions={"mine": 1})
+    after = parse_card(dump_card(card)).value
+    assert (after.world, after.depth_prompt) == (card.world, card.depth_prompt)
+    assert after.extensions["mine"] == 1
+    assert "foreign" not in after.extensions
+
+
+def test_one_card_cannot_change_the_next() -> None:
+    data = b'{"spec":"chara_card_v2","data":{"name":"a"}}'
+    first: Any = parse_card(data).value.extensions
+    first["leak"] = 1
+    assert parse_card(data).value.extensions == {}
+
+
+def test_a_stale_card_in_the_picture_does_not_win_over_the_archive() -> None:
+    picture = dump_card_png(CharacterCard(name="old"))
+    archive = parse_card(
+        picture + dump_card_charx(CharacterCard(name="new")), carrier=CardCarrier.CHARX
+    ).value
+    assert parse_card(dump_card_charx(attrs.evolve(archive, name="edited"))).value.name == "edited"
+
+
+@pytest.mark.parametrize(
+    "mistake",
+    [
+        CharacterCard(name=5),  # type: ignore[arg-type]
+        CharacterCard(name="x", tags="abc"),  # type: ignore[arg-type]
+        CharacterCard(name="x", character_book=WorldBook(entries=[Entry(position=99)])),  # type: ignore[arg-type]
+    ],
+)
+def test_a_callers_mistake_is_not_written(mistake: CharacterCard) -> None:
+    with pytest.raises((TypeError, ValueError)):
+        dump_card(mistake)
+
+
+def test_v1_refuses_unknown_keys_of_data_and_keeps_those_at_the_top() -> None:
+    small = {"spec": "chara_card_v2", "spec_version": "2.0", "data": dict(V1), "top": 1}
+    card = parse_card(encoded(small)).value
+    assert json.loads(dump_card(card, spec=CardSpec.V1))["top"] == 1
+    odd = parse_card(encoded({**small, "data": {**V1, "odd": 1}})).value
+    with pytest.raises(UnsupportedVersionError):
+        dump_card(odd, spec=CardSpec.V1)

@@ -186,3 +186,26 @@ def test_an_export_sillytavern_refuses_is_refused(export: dict[str, Any]) -> Non
     with pytest.raises(MalformedResourceError) as refused:
         merge_prompt_export(complete_prompts({}, lambda _: None), export, lambda _: None)
     assert refused.value.code == "PROMPT_EXPORT_SHAPE"
+
+
+def test_a_new_preset_says_only_what_it_was_given() -> None:
+    preset = Preset(temperature=0.7, prompts=(Prompt(identifier="x", marker=True),))
+    after = json.loads(dump_preset(preset))
+    assert after.keys() == {"temperature", "prompts", "prompt_order", "extensions"}
+    assert "role" not in after["prompts"][0]
+
+
+def test_a_setting_evolved_to_none_is_taken_out() -> None:
+    preset = parse_preset(encoded(PRESET)).value
+    after = json.loads(dump_preset(attrs.evolve(preset, temperature=None)))
+    assert after == {key: value for key, value in PRESET.items() if key != "temperature"}
+
+
+def test_whole_floats_are_the_numbers_they_are_in_javascript() -> None:
+    document = {
+        "prompts": [{"identifier": "d", "injection_position": 1.0}],
+        "prompt_order": [{"character_id": 100001.0, "order": [{"identifier": "d"}]}],
+    }
+    preset = parse_preset(encoded(document)).value
+    assert preset.prompts[0].injection_position is InjectionPosition.IN_CHAT
+    assert preset.order == (OrderEntry(identifier="d"),)

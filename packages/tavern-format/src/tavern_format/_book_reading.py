@@ -29,7 +29,7 @@ BOOK_SPEC = Spec(
         Field("scan_depth", ("scan_depth",), optional(NUMBER)),
         Field("token_budget", ("token_budget",), optional(NUMBER)),
         Field("recursive_scanning", ("recursive_scanning",), optional(FLAG)),
-        Field("extensions", ("extensions",), MAPPING, default={}),
+        Field("extensions", ("extensions",), MAPPING),
     ),
 )
 

@@ -12,7 +12,13 @@ from typing import Any
 
 from tavern_format import _json_text as json_text
 from tavern_format._book_reading import book_from_json
-from tavern_format._card_spellings import CARD_SPECS, LABELS, REQUIRED_KEYS
+from tavern_format._card_spellings import (
+    CARD_SPECS,
+    LABELS,
+    REQUIRED_KEYS,
+    recognise_label,
+    version_text,
+)
 from tavern_format._json_text import JsonObject
 from tavern_format._kinds import number_of
 from tavern_format._structure import json_type
@@ -43,13 +49,17 @@ def parse_card(
     PNG and APNG (`ccv3` before `chara`; the next payload where one is unusable), CHARX (plain, or
     behind a JPEG or PNG), BYAF, JSON, YAML (needs the `yaml` extra). Raises MalformedResourceError
     (JSON_*, EMPTY_INPUT, ENCODING_NOT_UTF8, CARD_NOT_FOUND, DATA_TYPE, NAME_MISSING, NAME_TYPE,
-    YAML_*), CarrierError (PNG_*, ZIP_*, CHARX_*, BYAF_*) and LimitExceededError.
+    YAML_*), CarrierError (PNG_*, ZIP_*, CHARX_*, BYAF_*,
+    PICTURE_WITHOUT_CARD, CARRIER_OTHER) and LimitExceededError.
     Source: SillyTavern 1.19.0, src/endpoints/characters.js.
     """
     json_text.check_size(data, limits)
     found: list[Diagnostic] = []
     read = _READERS[_CONTAINER[carrier] if carrier else guess_container(data)]
     card = read(data, limits, found.append)
+    if carrier is not None and card.carrier is not carrier:
+        message = f"the card came in {card.carrier}"
+        raise CarrierError("CARRIER_OTHER", message, carrier=carrier)
     return Parsed(card, tuple(found))
 
 
@@ -186,10 +196,9 @@ def card_from_json(
     place = "/data" if spec in LABELS else ""
     fields: Any = raw["data"] if spec in LABELS else raw
     _require_name(raw, spec)
-    version = raw.get("spec_version")
     more = {
         "spec": spec,
-        "spec_version": version if isinstance(version, str) else _number_text(version),
+        "spec_version": version_text(raw.get("spec_version")),
         "character_book": _book(fields, place, report, limits) if spec in LABELS else None,
     }
     card = CARD_SPECS[spec].decode(raw, "", report, given={**more, **(given or {})})
@@ -210,7 +219,7 @@ def _recognise(document: JsonObject) -> CardSpec:
             message = f"`data` must be an object, not {json_type(data)}"
             message = message if "data" in document else "the card has no `data`"
             raise MalformedResourceError("DATA_TYPE", message, path="/data")
-        return CardSpec.V3 if document.get("spec") == "chara_card_v3" else CardSpec.V2
+        return recognise_label(document)
     if "context" in document and "name" in document and not _is_v1(document):
         return CardSpec.TEXT_GENERATION_WEBUI
     if "name" in document and not _is_other(document):
@@ -286,12 +295,6 @@ def _book(fields: JsonObject, place: str, report: Report, limits: Limits) -> Any
         message = f"the embedded book cannot be read ({fault.message}); it is kept"
         warn(report, "BOOK_UNREADABLE", fault.path or pointer(place, "character_book"), message)
         return None
-
-
-def _number_text(value: object) -> str:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return ""
-    return f"{float(value):.1f}" if float(value).is_integer() else repr(value)
 
 
 def _remark_labels(raw: JsonObject, spec: CardSpec, report: Report) -> None:

@@ -113,12 +113,12 @@ _DATA_FIELDS = (
     *(_data(attribute, key, TEXT, "") for attribute, key in _TEXT_KEYS.items() if key != "name"),
     *(_data(name, name, _TEXTS, []) for name in _LIST_KEYS),
     _data("tags", "tags", _TAGS, []),
-    _data("creator_notes_multilingual", "creator_notes_multilingual", MAPPING, {}),
+    _data("creator_notes_multilingual", "creator_notes_multilingual", MAPPING),
     _data("source", "source", TEXT_OR_TEXTS, []),
     _data("creation_date", "creation_date", _OPTIONAL_NUMBER),
     _data("modification_date", "modification_date", _OPTIONAL_NUMBER),
     _data("assets", "assets", _ASSETS),
-    _data("extensions", "extensions", MAPPING, {}),
+    _data("extensions", "extensions", MAPPING),
     _extension("talkativeness", "talkativeness", _TALKATIVENESS),
     _extension("favorite", "fav", FLAG, default=False),
     _extension("world", "world", TEXT, ""),
@@ -126,14 +126,19 @@ _DATA_FIELDS = (
     _extension("regex_scripts", "regex_scripts", SCRIPTS),
 )
 _MIRRORS = {
+    **{
+        attribute: ((key,),)
+        for attribute, key in {
+            **_TEXT_KEYS,
+            **dict(zip(_LIST_KEYS, _LIST_KEYS, strict=True)),
+        }.items()
+    },
     "name": (("name",), ("char_name",)),
     "description": (("description",), ("char_persona",), ("context",)),
-    "personality": (("personality",),),
     "scenario": (("scenario",), ("world_scenario",)),
     "greeting": (("first_mes",), ("char_greeting",), ("greeting",)),
     "message_examples": (("mes_example",), ("example_dialogue",)),
     "creator_notes": (("creatorcomment",), ("creator_notes",)),
-    "creator": (("creator",),),
     "tags": (("tags",),),
     "talkativeness": (("talkativeness",),),
     "favorite": (("fav",),),
@@ -172,7 +177,7 @@ _V1_FIELDS = (
         ),
     ),
     Field("tags", ("tags",), _TAGS, default=[]),
-    Field("talkativeness", ("talkativeness",), _TALKATIVENESS),
+    Field("talkativeness", ("talkativeness",), _TALKATIVENESS, sparse=True),
     Field("favorite", ("fav",), FLAG, default=False),
 )
 _GRADIO_FIELDS = (
@@ -188,13 +193,30 @@ _WEBUI_FIELDS = (
     _top("greeting", "greeting"),
 )
 
+_DATA_SPEC = Spec("data", CharacterCard, _DATA_FIELDS, _MIRRORS)
+"""V2 and V3 keep their fields in the same places; V3 knows more of them."""
+
 CARD_SPECS: dict[CardSpec, Spec[CharacterCard]] = {
     CardSpec.V1: Spec("v1", CharacterCard, _V1_FIELDS),
-    CardSpec.V2: Spec("v2", CharacterCard, _DATA_FIELDS, _MIRRORS),
-    CardSpec.V3: Spec("v3", CharacterCard, _DATA_FIELDS, _MIRRORS),
+    CardSpec.V2: _DATA_SPEC,
+    CardSpec.V3: _DATA_SPEC,
     CardSpec.GRADIO: Spec("gradio", CharacterCard, _GRADIO_FIELDS),
     CardSpec.TEXT_GENERATION_WEBUI: Spec("text-generation-webui", CharacterCard, _WEBUI_FIELDS),
 }
 
 LABELS = {CardSpec.V2: ("chara_card_v2", "2.0"), CardSpec.V3: ("chara_card_v3", "3.0")}
 """`spec` and `spec_version` as each specification asks for them."""
+
+
+def recognise_label(raw: JsonObject) -> CardSpec:
+    """Tell V3 from V2, for a card with its fields under `data`: everything else counts as V2."""
+    return CardSpec.V3 if raw.get("spec") == LABELS[CardSpec.V3][0] else CardSpec.V2
+
+
+def version_text(version: object) -> str:
+    """Give the text of a `spec_version`; numbers as the specifications would write them."""
+    if isinstance(version, str):
+        return version
+    if isinstance(version, bool) or not isinstance(version, int | float):
+        return ""
+    return f"{float(version):.1f}" if float(version).is_integer() else repr(version)

@@ -11,13 +11,14 @@ import attrs
 from tavern_format import _json_text as json_text
 from tavern_format._book_writing import book_to_json, convert_world_book
 from tavern_format._card_picture import ICON_FILE, icon_path, picture_of, with_icon
-from tavern_format._card_spellings import CARD_SPECS, LABELS
+from tavern_format._card_spellings import CARD_SPECS, LABELS, recognise_label, version_text
 from tavern_format._json_text import JsonObject
 from tavern_format._structure import Origin
 from tavern_format.card import CardCarrier, CardSpec, CharacterCard
 from tavern_format.charx import write_charx
 from tavern_format.errors import UnsupportedVersionError
 from tavern_format.png_chunks import (
+    PNG_SIGNATURE,
     empty_png,
     strip_card_chunks,
     write_card_chunks,
@@ -47,8 +48,8 @@ def dump_card_png(card: CharacterCard, *, picture: bytes | None = None) -> bytes
     """
     target = (picture_of(card) or empty_png()) if picture is None else picture
     own = card.spec if card.spec in LABELS else CardSpec.V2
-    chara = json_text.dump(card_to_json(card, own))
-    return write_card_chunks(target, chara, ccv3_of(chara))
+    document = card_to_json(card, own)
+    return write_card_chunks(target, json_text.dump(document), _ccv3(document))
 
 
 def dump_card_charx(card: CharacterCard, *, files: Mapping[str, bytes] | None = None) -> bytes:
@@ -65,6 +66,8 @@ def dump_card_charx(card: CharacterCard, *, files: Mapping[str, bytes] | None = 
         content[ICON_FILE] = strip_card_chunks(picture)
         document = with_icon(document)
     prefix = card.picture if card.carrier is CardCarrier.CHARX else b""
+    if prefix.startswith(PNG_SIGNATURE):
+        prefix = strip_card_chunks(prefix)  # a card text in it would win over the archive
     return write_charx(json_text.dump(document, indent=4), content, prefix)
 
 
@@ -72,34 +75,45 @@ def ccv3_of(chara: bytes) -> bytes | None:
     """Make the `ccv3` text for a `chara` text, as SillyTavern does; None where that is no JSON."""
     document = json_text.load_leniently(chara)
     if isinstance(document, dict):
-        document = {**document, "spec": "chara_card_v3", "spec_version": "3.0"}
-    elif not isinstance(document, list):
-        return None
-    return json_text.dump(json_text.with_javascript_numbers(document))
+        return _ccv3(document)
+    if isinstance(document, list):
+        return json_text.dump(json_text.with_javascript_numbers(document))
+    return None
+
+
+def _ccv3(document: JsonObject) -> bytes:
+    labelled = {**document, "spec": "chara_card_v3", "spec_version": "3.0"}
+    return json_text.dump(json_text.with_javascript_numbers(labelled))
 
 
 def card_to_json(card: CharacterCard, spec: CardSpec | None = None) -> JsonObject:
     """Give the card as a JSON object (see `dump_card`)."""
-    own = card.spec if spec is None else spec
-    if own not in {*LABELS, CardSpec.V1} and own is not card.spec:
-        message = "cards are written as v1, v2 or v3"
-        raise UnsupportedVersionError("CARD_SPEC", message, spec=own)
-    if own is card.spec:
-        written = _encode(card)
-        if _holds_all(card, written):
+    target = card.spec if spec is None else spec
+    if target in LABELS:
+        return _labelled(_to_data(card), target, card)
+    if target is _shape(card):
+        written = CARD_SPECS[target].encode(card)
+        if _holds_all(card, written, target):
             return written
-        own = own if own in LABELS else CardSpec.V2
-    if own is CardSpec.V1:
-        return _to_v1(card)
-    return _with_labels(_to_data(card), own)
+        if spec is None:
+            return _labelled(_to_data(card), CardSpec.V2, card)
+    elif target is CardSpec.V1:
+        written = _to_v1(card)
+        if _holds_all(card, written, CardSpec.V1) and not _unknown_data(card):
+            return written
+    else:
+        message = "cards are written as v1, v2 or v3"
+        raise UnsupportedVersionError("CARD_SPEC", message, spec=target)
+    message = f"the card holds what {target} has no place for; write it as v2 or v3"
+    raise UnsupportedVersionError("CARD_SPEC", message, spec=target)
 
 
-def _encode(card: CharacterCard) -> JsonObject:
-    """Write the card in its own specification."""
-    if card.origin is None and card.spec in LABELS:
-        return _with_labels(_with_book(CARD_SPECS[card.spec].encode(card), card), card.spec)
-    written = CARD_SPECS[card.spec].encode(card)
-    return _with_book(written, card) if card.spec in LABELS else written
+def _shape(card: CharacterCard) -> CardSpec:
+    """Tell how the card's own JSON is laid out, whatever its `spec` was changed to since."""
+    if card.origin is None:
+        return card.spec
+    found = next(spec for spec, table in CARD_SPECS.items() if table is card.origin.spec)
+    return card.spec if found in LABELS and card.spec in LABELS else found
 
 
 def _with_book(written: JsonObject, card: CharacterCard) -> JsonObject:
@@ -126,17 +140,11 @@ def _is_book(raw: object) -> bool:
     return isinstance(raw, dict) and isinstance(raw.get("entries"), dict | list)
 
 
-def _holds_all(card: CharacterCard, written: JsonObject) -> bool:
+def _holds_all(card: CharacterCard, written: JsonObject, spec: CardSpec) -> bool:
     """Tell whether reading `written` again would give every field of the card."""
-    if card.spec in LABELS:
-        return True
-    again = CARD_SPECS[card.spec].decode(written, "", _ignore)
+    again = CARD_SPECS[spec].decode(written, "", _ignore)
     neutral = attrs.evolve(
-        card,
-        spec=again.spec,
-        spec_version=again.spec_version,
-        carrier=again.carrier,
-        files=again.files,
+        card, spec=again.spec, spec_version=again.spec_version, carrier=again.carrier
     )
     return again == neutral
 
@@ -147,34 +155,43 @@ def _ignore(_: object) -> None:
 
 def _to_data(card: CharacterCard) -> JsonObject:
     """Write under `data`; a card of another shape keeps its own keys beside it as mirrors."""
-    if card.spec in LABELS:
-        return _encode(card)
     spec = CARD_SPECS[CardSpec.V2]
+    if card.origin is None or _shape(card) in LABELS:
+        return _with_book(spec.encode(card), card)
     beside = dict(card.raw)
-    fresh = spec.encode(attrs.evolve(card, spec=CardSpec.V2, origin=Origin(spec, beside, 0)))
+    fresh = spec.encode(attrs.evolve(card, origin=Origin(spec, beside, 0)))
     complete = spec.encode(attrs.evolve(card, origin=None))["data"]
-    merged = {**beside, **fresh, "data": {**complete, **fresh.get("data", {})}}
-    return _with_book(merged, card)
+    return _with_book({**beside, **fresh, "data": {**complete, **fresh.get("data", {})}}, card)
 
 
-def _with_labels(written: JsonObject, spec: CardSpec) -> JsonObject:
-    label, version = LABELS[spec]
-    same = written.get("spec") == label
-    kept = written.get("spec_version") if same else None
+def _labelled(written: JsonObject, spec: CardSpec, card: CharacterCard) -> JsonObject:
+    """Say which specification it is; what the file said stays where nobody changed it."""
+    read_as = recognise_label(written)
+    version = written.get("spec_version")
+    if card.origin is not None and read_as is spec and card.spec_version == version_text(version):
+        return written
+    label, usual = LABELS[spec]
+    own = card.spec_version if card.spec is spec and card.spec_version else usual
+    head = {"spec": label, "spec_version": own if read_as is spec or card.origin is None else usual}
     data = written.get("data", {})
-    if spec is CardSpec.V3:
-        data = {"group_only_greetings": [], **data} if "group_only_greetings" not in data else data
-    head = {"spec": label, "spec_version": version if kept is None else kept}
+    if spec is CardSpec.V3 and "group_only_greetings" not in data:
+        data = {**data, "group_only_greetings": []}
     if "spec" in written:
         return {**written, **head, "data": data}
     return {**head, **written, "data": data}
 
 
 def _to_v1(card: CharacterCard) -> JsonObject:
-    spec = CARD_SPECS[CardSpec.V1]
-    written = spec.encode(attrs.evolve(card, origin=None))
-    again = attrs.evolve(card, spec=CardSpec.V1)
-    if not _holds_all(again, written):
-        message = "the card holds fields that V1 does not have; write it as v2 or v3"
-        raise UnsupportedVersionError("CARD_SPEC", message, spec=CardSpec.V1)
-    return written
+    """Write the six fields and their like at the top, beside whatever else stood there."""
+    outer = {key: value for key, value in card.raw.items() if key not in _DATA_KEYS}
+    return {**outer, **CARD_SPECS[CardSpec.V1].encode(attrs.evolve(card, origin=None))}
+
+
+_DATA_KEYS = ("spec", "spec_version", "data")
+
+
+def _unknown_data(card: CharacterCard) -> bool:
+    """Tell whether the `data` of the card's JSON holds keys that no field stands for."""
+    data = card.raw.get("data")
+    known = {row.path[1] for row in CARD_SPECS[CardSpec.V2].fields} | {"character_book"}
+    return isinstance(data, dict) and not data.keys() <= known

@@ -206,7 +206,7 @@ ROWS: tuple[Row, ...] = (
     _extra("triggers", "triggers", TRIGGERS, [], "triggers", [], []),
     _extra("display_index", "displayIndex", OPTIONAL_NUMBER, None, "display_index", None, ABSENT),
     Row("character_filter", "characterFilter", nested(FILTER_SPEC), None),
-    Row("extensions", "extensions", MAPPING, {}, ("extensions",), {}),
+    Row("extensions", "extensions", MAPPING, None, ("extensions",)),
     Row("name", "", TEXT, "", ("name",)),
     Row("priority", "", OPTIONAL_NUMBER, None, ("priority",)),
     Row("use_regex", "", OPTIONAL_FLAG, None, ("use_regex",)),

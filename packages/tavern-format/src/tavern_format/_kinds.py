@@ -4,7 +4,7 @@ A wrong type is never an error: the value is read as SillyTavern would take it (
 a FIELD_TYPE diagnostic tells so, and the text of the file stays as it is.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 from operator import not_
 from typing import Any
@@ -102,6 +102,20 @@ def _texts_of(value: object, *, split: bool, numbers: bool) -> tuple[str, ...]:
     raise Misfit(kept, "an array of strings only")
 
 
+def _write_texts(value: Sequence[str]) -> list[str]:
+    if isinstance(value, str) or not all(isinstance(item, str) for item in value):
+        message = "a sequence of strings is needed"
+        raise TypeError(message)
+    return list(value)
+
+
+def _write_text(value: object) -> object:
+    if not isinstance(value, str):
+        message = f"a string is needed, not {type(value).__name__}"
+        raise TypeError(message)
+    return value
+
+
 def _are_texts(value: object) -> bool:
     return value is None or (isinstance(value, list) and set(map(type, value)) <= {str})
 
@@ -121,7 +135,7 @@ def texts(*, split: bool = False, numbers: bool = False) -> Kind:
     return Kind(
         exact=_types(),
         read=lambda value: _texts_of(value, split=split, numbers=numbers),
-        write=list,
+        write=_write_texts,
         bulk=_texts_column,
         plain=_are_texts,
     )
@@ -137,12 +151,15 @@ def choice(members: Mapping[Any, Any], default: object, wanted: str) -> Kind:
     names = {member: value for value, member in members.items()}
 
     def read(value: object) -> object:
-        if value is None:
-            return default
-        exact = type(value) in (int, str) and value in members
-        if exact:
-            return members[value]
+        if plain(value):
+            return default if value is None else members[value]
         raise Misfit(default, wanted)
+
+    def write(member: object) -> object:
+        if member is not None and member not in names:
+            message = f"{wanted} is needed"
+            raise ValueError(message)
+        return names.get(member)
 
     def bulk(column: Column) -> Column | None:
         if set(map(type, column)) in ({int}, {str}) and set(column) <= members.keys():
@@ -150,9 +167,10 @@ def choice(members: Mapping[Any, Any], default: object, wanted: str) -> Kind:
         return None
 
     def plain(value: object) -> bool:
-        return value is None or (type(value) in (int, str) and value in members)
+        # JSON knows one sort of number: 4.0 is 4, and finds it in the table.
+        return value is None or (type(value) in (int, float, str) and value in members)
 
-    return Kind(_types(), read, names.get, bulk, plain)
+    return Kind(_types(), read, write, bulk, plain)
 
 
 def optional(kind: Kind) -> Kind:
@@ -163,6 +181,13 @@ def optional(kind: Kind) -> Kind:
         lambda value: None if value is None else kind.write(value),
         plain=kind.plain,
     )
+
+
+def _mapping_column(column: Column) -> Column | None:
+    """Give every model without one an object of its own: callers may hold on to it."""
+    if set(map(type, column)) <= {dict, _NONE}:
+        return [{} if value is None else value for value in column]
+    return None
 
 
 def _read_mapping(value: object) -> JsonObject:
@@ -202,14 +227,14 @@ def _read_text_or_texts(value: object) -> tuple[str, ...]:
     return _texts_of(value, split=False, numbers=False)
 
 
-TEXT = Kind(_types(str), _read_text)
+TEXT = Kind(_types(str), _read_text, _write_text)
 FLAG = Kind(_types(bool), _read_flag)
 _FLAG_MARKS = b"TF"
-MAPPING = Kind(_types(dict), _read_mapping)
+MAPPING = Kind(_types(dict), _read_mapping, bulk=_mapping_column)
 ANYTHING = Kind(_types(str, bool, int, float, list, dict, _NONE), lambda value: value)
 NUMBER = Kind(_types(int, float), _number(None))
 NUMBER_OR_TEXT = Kind(_types(int, float), _read_lenient_number)
-TEXT_OR_TEXTS = Kind(_types(), _read_text_or_texts, list, _texts_column)
+TEXT_OR_TEXTS = Kind(_types(), _read_text_or_texts, _write_texts, _texts_column)
 
 
 @frozen

@@ -11,14 +11,15 @@ Knows JSON and attrs only; no resource.
 """
 
 import marshal
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import repeat
-from typing import Any, Generic, NamedTuple, TypeVar, cast, overload
+from typing import Any, Generic, NamedTuple, TypeVar, cast
 
 import attrs
 from attrs import field, frozen
 
 from tavern_format._json_text import JsonObject
+from tavern_format._models import Models
 from tavern_format.diagnostics import Report, pointer, warn
 
 M = TypeVar("M")
@@ -164,6 +165,19 @@ class Field:
             target[key] = target = dict(_object(target.get(key)))
         target[self.path[-1]] = written
 
+    def remove(self, target: JsonObject) -> None:
+        """Take the key out of an object that belongs to the writer."""
+        if value_at(target, self.path) is ABSENT:
+            return
+        for key in self.path[:-1]:
+            target[key] = target = dict(target[key])
+        del target[self.path[-1]]
+
+    def is_below(self, other: "Field") -> bool:
+        """Tell whether the attribute lives inside the value of another."""
+        depth = len(other.path)
+        return len(self.path) > depth and self.path[:depth] == other.path
+
 
 _SPECS: "dict[str, Spec[Any]]" = {}
 """Every table by its name, filled while the modules of the package are imported."""
@@ -185,56 +199,6 @@ class Origin(NamedTuple):
 
 _FEW_OBJECTS = 64
 """Up to here a look at each value costs less than making columns, which cards seldom need."""
-
-
-class Models(Sequence[M]):
-    """An immutable sequence of models, made together when one of them is first needed.
-
-    Of a book that is only checked, converted or counted, no entry is ever made.
-    """
-
-    __slots__ = ("_count", "_made", "_make")
-
-    def __init__(self, count: int, make: Callable[[], Iterable[M]]) -> None:
-        """Remember how to make all `count` models."""
-        self._count = count
-        self._make: Callable[[], Iterable[M]] | None = make
-        self._made: tuple[M, ...] = ()
-
-    def _all(self) -> tuple[M, ...]:
-        make = self._make
-        if make is not None:
-            made = tuple(make())
-            if self._make is not None:  # else another thread was faster: one set of models for all
-                self._made, self._make = made, None
-        return self._made
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return tuple, (self._all(),)
-
-    def __len__(self) -> int:
-        return self._count
-
-    @overload
-    def __getitem__(self, index: int) -> M: ...
-    @overload
-    def __getitem__(self, index: slice) -> tuple[M, ...]: ...
-    def __getitem__(self, index: int | slice) -> M | tuple[M, ...]:
-        return self._all()[index]
-
-    def __iter__(self) -> Iterator[M]:
-        return iter(self._all())
-
-    def __eq__(self, other: object) -> bool:
-        if isinstance(other, Models | tuple):
-            return self._all() == tuple(other)
-        return NotImplemented
-
-    def __hash__(self) -> int:
-        return hash(self._all())
-
-    def __repr__(self) -> str:
-        return repr(self._all())
 
 
 @frozen
@@ -384,25 +348,37 @@ class Spec(Generic[M]):
         """Write one model in this spelling: its own object with the edited attributes replaced."""
         origin: Origin | None = cast("Any", model).origin
         if origin is None or origin.spec.name != self.name:
-            return self._write(model, {}, filter(self._belongs(model), self.fields))
+            return self._write(model, {}, [row for row in self.fields if self._says(model, row)])
         before = self.decode(origin.raw, "", _ignore, origin.key)
-        edited = [
-            row
-            for row in self.fields
-            if not _same(getattr(before, row.attribute), getattr(model, row.attribute))
-        ]
-        return self._write(model, dict(origin.raw), edited) if edited else origin.raw
+        edited = self._differing(before, model, self.fields)
+        if not edited:
+            return origin.raw
+        written = self._write(model, dict(origin.raw), edited)
+        # Replacing `extensions` as a whole takes its members along; the model still holds them.
+        below = [row for row in self.fields if any(map(row.is_below, edited))]
+        lost = self._differing(self.decode(written, "", _ignore, origin.key), model, below)
+        return self._write(model, written, lost)
 
-    def _belongs(self, model: M) -> Callable[[Field], bool]:
-        """Tell which attributes a new object says."""
-        return lambda row: (
-            not row.sparse or not _same(getattr(model, row.attribute), self._default(row.attribute))
+    def _differing(self, one: M, other: M, rows: Iterable[Field]) -> list[Field]:
+        return [
+            row
+            for row in rows
+            if not _same(getattr(one, row.attribute), getattr(other, row.attribute))
+        ]
+
+    def _says(self, model: M, row: Field) -> bool:
+        """Tell whether an object needs the key: where it is sparse, the default goes without."""
+        return not row.sparse or not _same(
+            getattr(model, row.attribute), self._default(row.attribute)
         )
 
     def _write(self, model: M, target: JsonObject, rows: Iterable[Field]) -> JsonObject:
         for row in sorted(rows, key=lambda row: len(row.path)):  # `extensions` before its members
             value = getattr(model, row.attribute)
-            row.write(target, value)
+            if value is None and row.sparse:
+                row.remove(target)
+            else:
+                row.write(target, value)
             for mirror in self.mirrors.get(row.attribute, ()):
                 if value_at(target, mirror) is not ABSENT:
                     attrs.evolve(row, path=mirror, store=None).write(target, value)

@@ -9,7 +9,9 @@ Source: SillyTavern 1.19.0, public/scripts/world-info.js, convertCharacterBook,
 convertWorldInfoToCharacterBook.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from itertools import count
 from typing import Any
 
 from tavern_format._entry_spellings import KEPT, ROWS, Row, book_position
@@ -26,6 +28,8 @@ _BOOK_KEYS = {row.book_path[0] for row in _ROWS.values()} | {"use_regex", "posit
 _BOOK_EXTENSIONS = {row.book_path[1] for row in _ROWS.values() if len(row.book_path) > 1}
 _FILE_KEYS = {row.file_key for row in _ROWS.values()} | {"addMemo"}
 _FROM_FILE, _FROM_BOOK = "world_info", "character_book"
+SHARED = ("description", "scan_depth", "token_budget", "recursive_scanning")
+"""Keys of a `character_book` that a file keeps at its top level, where SillyTavern has none."""
 
 
 def entry_to_book(raw: JsonObject) -> JsonObject:
@@ -44,37 +48,42 @@ def entry_to_file(raw: JsonObject, index: int) -> JsonObject:
     return _keep(restored, _FROM_BOOK, lost)
 
 
-def book_to_file(book: JsonObject, entries: Iterable[JsonObject], report: Report) -> JsonObject:
+def book_to_file(book: JsonObject, entries: Sequence[JsonObject], report: Report) -> JsonObject:
     """Convert a whole `character_book` as SillyTavern imports it, `originalData` included.
 
-    Two entries with one id are both kept: the later one gets the smallest free number and a
-    UID_CHANGED diagnostic (SillyTavern loses the earlier).
+    Two entries with one id are both kept: the later one gets the smallest number no entry has and
+    a UID_CHANGED diagnostic (SillyTavern loses the earlier).
     """
     done: dict[str, JsonObject] = {}
-    for index, raw in enumerate(entries):
-        converted = entry_to_file(raw, index)
-        key = _object_key(converted.get("uid"))
-        if key in done:
-            key = str(next(number for number in range(len(done) + 1) if str(number) not in done))
-            converted = _keep({**converted, "uid": int(key)}, _FROM_BOOK, {"id": raw.get("id")})
-            message = "another entry has this id; the entry got a free one"
-            info(report, "UID_CHANGED", pointer("/entries", index, "id"), message)
-        done[key] = converted
+    converted = [entry_to_file(raw, index) for index, raw in enumerate(entries)]
+    free = free_numbers({object_key(raw.get("uid")) for raw in converted})
+    for index, raw in enumerate(converted):
+        key = object_key(raw.get("uid"))
+        if key not in done:
+            done[key] = raw
+            continue
+        number = next(free)
+        before = {"id": entries[index].get("id")}
+        done[str(number)] = _keep({**raw, "uid": number}, _FROM_BOOK, before)
+        message = "another entry has this id; the entry got a free one"
+        info(report, "UID_CHANGED", pointer("/entries", index, "id"), message)
     named = {"name": book["name"]} if isinstance(book.get("name"), str) else {}
+    shared = {key: book[key] for key in SHARED if key in book}
     bag = book.get("extensions")
     kept = _kept(bag, _FROM_FILE) if isinstance(bag, dict) else {}
-    return {"entries": done, **named, **kept, "originalData": book}
+    return {"entries": done, **named, **shared, **kept, "originalData": book}
 
 
 def book_from_file(book: JsonObject, entries: Iterable[JsonObject], name: str) -> JsonObject:
     """Convert a whole world-info file; book-level keys come back from `originalData`.
 
     `name` is the book's name, as SillyTavern takes the name of the world file; where it is empty,
-    the name in `originalData` stays.
+    the name in `originalData` stays. What the file itself says of the keys in `SHARED` wins.
     """
     original = book.get("originalData")
     outer = original if isinstance(original, dict) else {}
     done = {key: value for key, value in outer.items() if key != "entries"}
+    done.update({key: book[key] for key in SHARED if key in book})
     lost = {key: value for key, value in book.items() if key not in _BOOK_LEVEL}
     own = book.get("extensions")
     if own or lost:
@@ -89,8 +98,16 @@ def book_from_file(book: JsonObject, entries: Iterable[JsonObject], name: str) -
     )
 
 
-_BOOK_LEVEL = ("entries", "name", "extensions", "originalData")
+_BOOK_LEVEL = {"entries", "name", "extensions", "originalData", *SHARED}
 """Keys of a file that have their own way into a `character_book`."""
+
+
+def free_numbers(taken: AbstractSet[str]) -> Iterator[int]:
+    """Give ever greater numbers that are not among the object keys in `taken`.
+
+    `taken` may grow meanwhile: a number is looked up when it is asked for.
+    """
+    return (number for number in count() if str(number) not in taken)
 
 
 def _plain_to_file(raw: JsonObject, index: int) -> JsonObject:
@@ -238,15 +255,21 @@ def _kept(bag: Mapping[str, Any], source: str) -> JsonObject:
 
 
 def _same_json(left: object, right: object) -> bool:
-    """Compare as JSON: `true` is not 1, but 1 is 1.0."""
-    if isinstance(left, bool) is not isinstance(right, bool):
-        return False
-    if isinstance(left, dict) and isinstance(right, dict):
-        same_keys = left.keys() == right.keys()
-        return same_keys and all(_same_json(left[key], right[key]) for key in left)
-    if isinstance(left, list) and isinstance(right, list):
-        return len(left) == len(right) and all(map(_same_json, left, right))
-    return left == right
+    """Compare as JSON: `true` is not 1, but 1 is 1.0. Takes any depth."""
+    pairs = [(left, right)]
+    while pairs:
+        one, other = pairs.pop()
+        if one is other:
+            continue
+        if isinstance(one, dict) and isinstance(other, dict) and one.keys() == other.keys():
+            pairs += [(value, other[key]) for key, value in one.items()]
+        elif isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
+            pairs += zip(one, other, strict=True)
+        elif isinstance(one, dict | list) or isinstance(one, bool) is not isinstance(other, bool):
+            return False
+        elif one != other:
+            return False
+    return True
 
 
 def _put(target: JsonObject, path: tuple[str, ...], value: object) -> None:
@@ -259,7 +282,7 @@ def _put(target: JsonObject, path: tuple[str, ...], value: object) -> None:
     target[path[-1]] = value
 
 
-def _object_key(uid: object) -> str:
+def object_key(uid: object) -> str:
     """Spell a uid as JavaScript spells it as an object key."""
     if uid is None or isinstance(uid, bool):
         return {None: "null", True: "true", False: "false"}[uid]

@@ -130,7 +130,7 @@ _HEADER_SPEC = Spec(
         Field("user_name", ("user_name",), TEXT, default=""),
         Field("character_name", ("character_name",), TEXT, default=""),
         Field("create_date", ("create_date",), ANYTHING),
-        Field("metadata", ("chat_metadata",), MAPPING, default={}),
+        Field("metadata", ("chat_metadata",), MAPPING),
     ),
 )
 _MESSAGE_SPEC = Spec(
@@ -141,14 +141,14 @@ _MESSAGE_SPEC = Spec(
         Field("is_user", ("is_user",), FLAG, default=False),
         Field("is_system", ("is_system",), FLAG, default=False),
         Field("text", ("mes",), Kind(TEXT.exact, _read_message_text), default=""),
-        Field("send_date", ("send_date",), ANYTHING),
-        Field("swipes", ("swipes",), Kind(frozenset(), _read_swipes, list)),
-        Field("swipe_id", ("swipe_id",), optional(NUMBER)),
-        Field("swipe_info", ("swipe_info",), Kind(frozenset(), _read_list, list)),
-        Field("extra", ("extra",), MAPPING, default={}),
-        Field("title", ("title",), TEXT, default=""),
-        Field("force_avatar", ("force_avatar",), TEXT, default=""),
-        Field("original_avatar", ("original_avatar",), TEXT, default=""),
+        Field("send_date", ("send_date",), ANYTHING, sparse=True),
+        Field("swipes", ("swipes",), Kind(frozenset(), _read_swipes, list), sparse=True),
+        Field("swipe_id", ("swipe_id",), optional(NUMBER), sparse=True),
+        Field("swipe_info", ("swipe_info",), Kind(frozenset(), _read_list, list), sparse=True),
+        Field("extra", ("extra",), MAPPING),
+        Field("title", ("title",), TEXT, default="", sparse=True),
+        Field("force_avatar", ("force_avatar",), TEXT, default="", sparse=True),
+        Field("original_avatar", ("original_avatar",), TEXT, default="", sparse=True),
     ),
 )
 _HEADER_MARKS = ("chat_metadata", "user_name", "character_name")

@@ -19,6 +19,7 @@ from tavern_format._kinds import (
     NUMBER,
     TEXT,
     choice,
+    js_number_text,
     nested_many,
     number,
     optional,
@@ -146,9 +147,16 @@ class Preset:
     def order(self) -> tuple[OrderEntry, ...] | None:
         """The order SillyTavern uses: the first one of character id 100001; None without one."""
         for found in self.prompt_orders:
-            if str(found.character_id) == str(GLOBAL_ORDER_ID):
+            if _spelled(found.character_id) == str(GLOBAL_ORDER_ID):
                 return found.order
         return None
+
+
+def _spelled(character_id: float | str | None) -> str:
+    """Spell an id as JavaScript's `String(id)` does: 100001.0 is 100001."""
+    return (
+        js_number_text(character_id) if isinstance(character_id, int | float) else str(character_id)
+    )
 
 
 def _read_enabled(value: object) -> bool:
@@ -173,13 +181,11 @@ PROMPT_SPEC = Spec(
     "prompt",
     Prompt,
     (
-        *(
-            Field(name, (name,), TEXT, default="")
-            for name in ("identifier", "name", "role", "content")
-        ),
+        *(Field(name, (name,), TEXT, default="") for name in ("identifier", "name", "content")),
+        Field("role", ("role",), TEXT, default="", sparse=True),
         Field("system_prompt", ("system_prompt",), FLAG, default=False),
         Field("marker", ("marker",), FLAG, default=False),
-        Field("enabled", ("enabled",), _OPTIONAL_FLAG),
+        Field("enabled", ("enabled",), _OPTIONAL_FLAG, sparse=True),
         Field("injection_position", ("injection_position",), _INJECTION, default=0),
         Field("injection_depth", ("injection_depth",), number(4), default=4),
         Field("injection_order", ("injection_order",), number(100), default=100),
@@ -211,7 +217,7 @@ _ORDER_SPEC = Spec(
 
 
 def _setting(attribute: str, kind: Kind, key: str = "") -> Field:
-    return Field(attribute, (key or attribute,), kind)
+    return Field(attribute, (key or attribute,), kind, sparse=True)
 
 
 PRESET_SPEC = Spec(
@@ -260,7 +266,7 @@ PRESET_SPEC = Spec(
         ),
         Field("prompts", ("prompts",), nested_many(PROMPT_SPEC)),
         Field("prompt_orders", ("prompt_order",), nested_many(_ORDER_SPEC)),
-        Field("extensions", ("extensions",), MAPPING, default={}),
-        Field("regex_scripts", ("extensions", "regex_scripts"), SCRIPTS),
+        Field("extensions", ("extensions",), MAPPING),
+        Field("regex_scripts", ("extensions", "regex_scripts"), SCRIPTS, sparse=True),
     ),
 )

@@ -15,6 +15,7 @@ from typing import Any
 
 from attrs import field, frozen
 
+from tavern_format._models import as_models
 from tavern_format._structure import Origin
 
 
@@ -170,7 +171,7 @@ class WorldBook:
     """A whole book, entries in the order of the file."""
 
     name: str | None = None
-    entries: Sequence[Entry] = ()
+    entries: Sequence[Entry] = field(default=(), converter=as_models)
     description: str = ""
     scan_depth: float | None = None
     """Messages; of `character_book`. SillyTavern keeps it but uses its global setting."""

@@ -7,13 +7,15 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+import attrs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tavern_format._byaf_chat import chat_of_scenario
+from tavern_format import LimitExceededError, parse_chat
+from tavern_format._byaf_chat import byaf_chats, chat_of_scenario
 from tavern_format._byaf_values import rewrite_macros
-from tavern_format.byaf import Byaf, ByafImage, read_byaf
+from tavern_format.byaf import Byaf, ByafImage, icon_assets, read_byaf
 from tavern_format.diagnostics import Diagnostic
 from tavern_format.errors import CarrierError, FormatError
 from tavern_format.limits import DEFAULT_LIMITS
@@ -282,6 +284,51 @@ def test_a_background_is_named_and_escaped() -> None:
     metadata = json.loads(text)["chat_metadata"]
     assert metadata["chat_backgrounds"] == ['Bea "ü" (bg) 1%']
     assert metadata["custom_background"] == 'url("Bea%20%22%C3%BC%22%20(bg)%201%25")'
+
+
+def test_every_scenario_becomes_a_chat_with_its_background() -> None:
+    first = {
+        "title": "One",
+        "firstMessages": [{"text": "Hi"}],
+        "messages": [HUMAN],
+        "backgroundImage": "bg.png",
+    }
+    data = archive(changed(first=first))
+    chats = byaf_chats(data, user_name="U").value
+    assert [(chat.title, chat.background) for chat in chats] == [("One", "bg.png"), ("", None)]
+    parsed = parse_chat(chats[0].content).value
+    assert [(message.name, message.text) for message in parsed.messages] == [
+        ("Bea", "Hi"),
+        ("U", "h"),
+    ]
+    assert parsed.header is not None
+    assert b'"chat_backgrounds":["bg.png"]' in chats[0].content
+    named = byaf_chats(data, user_name="U", character_name="Other").value
+    assert parse_chat(named[0].content).value.messages[0].name == "Other"
+    limits = attrs.evolve(DEFAULT_LIMITS, chat_messages=2)
+    with pytest.raises(LimitExceededError) as refused:
+        byaf_chats(data, user_name="U", limits=limits)
+    assert (refused.value.limit, refused.value.actual) == ("chat_messages", 3)
+
+
+def test_pictures_of_the_character_are_icons_and_the_first_is_the_main_one() -> None:
+    images = [{"path": "images/i.png"}, {"path": "images/J.JPG", "label": "happy"}]
+    files = changed(character={"name": "Bea", "images": images})
+    opened, _ = read({**files, "characters/a/images/J.JPG": b"more"})
+    assert icon_assets(opened) == [
+        {
+            "type": "icon",
+            "uri": "embeded://characters/a/images/i.png",
+            "name": "main",
+            "ext": "png",
+        },
+        {
+            "type": "icon",
+            "uri": "embeded://characters/a/images/J.JPG",
+            "name": "happy",
+            "ext": "jpg",
+        },
+    ]
 
 
 JSON = st.recursive(

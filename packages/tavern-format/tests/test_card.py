@@ -374,7 +374,7 @@ def test_yaml_cards_are_read_as_yaml_1_2() -> None:
         (b"name: a\nname: b\n", "YAML_KEY_REPEATED"),
         (b"name: 12\ngreeting: hi\n", "NAME_TYPE"),
         (b"- name: a\n", "YAML_SHAPE"),
-        (b"name: !!python/object:os.system x\n", "YAML_SYNTAX"),
+        (b"name: !!python/object:os.system x\n", "YAML_TAG"),
         (b"name: x\ndeep: " + b"[" * 200 + b"]" * 200, "LIMIT_EXCEEDED"),
     ],
 )

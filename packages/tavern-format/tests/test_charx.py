@@ -1,6 +1,8 @@
 """CHARX, and the bounded zip reader under it."""
 
+import copy
 import io
+import pickle
 import struct
 import zipfile
 import zlib
@@ -422,3 +424,16 @@ def test_any_files_survive_writing_and_reading(files: dict[str, bytes]) -> None:
         list(files),
         [],
     )
+
+
+def test_files_are_copied_and_pickled_unexpanded() -> None:
+    data = archive(("card.json", CARD), ICON, ("bad.txt", b"damaged"), method=zipfile.ZIP_STORED)
+    files = read(data.replace(b"damaged", b"DAMAGED"))[0].files
+    assert copy.copy(files) is files
+    assert copy.deepcopy({"files": files})["files"] is files
+    again = pickle.loads(pickle.dumps(files))  # noqa: S301
+    assert list(again) == ["assets/icon.png", "bad.txt"]
+    assert again["assets/icon.png"] == ICON[1]
+    with pytest.raises(CarrierError, match="ZIP_CRC"):
+        again["bad.txt"]
+    assert "card.json" not in again

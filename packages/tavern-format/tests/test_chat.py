@@ -182,3 +182,17 @@ def test_chats_of_other_applications_are_read(
 def test_an_unknown_export_is_refused_with_a_hint() -> None:
     with pytest.raises(FormatError, match="data_visible"):
         import_chat(b'{"internal":[],"visible":[]}', user_name="U", character_name="C")
+
+
+@pytest.mark.parametrize(("document", "expected"), FOREIGN)
+def test_a_foreign_chat_is_bounded_as_the_file_it_becomes(
+    document: dict[str, Any], expected: list[tuple[bool, str, str]]
+) -> None:
+    data, count = json.dumps(document).encode(), len(expected)
+    limits = attrs.evolve(DEFAULT_LIMITS, chat_messages=count + 1)
+    (chat,) = import_chat(data, user_name="U", character_name="C", limits=limits).value
+    assert len(parse_chat(dump_chat(chat), limits=limits).value.messages) == count
+    limits = attrs.evolve(DEFAULT_LIMITS, chat_messages=count)
+    with pytest.raises(LimitExceededError) as refused:
+        import_chat(data, user_name="U", character_name="C", limits=limits)
+    assert (refused.value.limit, refused.value.actual) == ("chat_messages", count + 1)

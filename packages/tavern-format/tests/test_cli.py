@@ -1,6 +1,9 @@
 import json
+import struct
 import subprocess
 import sys
+import zlib
+from base64 import b64encode
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +20,9 @@ from tavern_format import (
     parse_card,
     parse_world_book,
 )
-from tavern_format.cli import main
+from tavern_format.cli import CommandError, _write_files, main
 
+FULL = Path("/dev/full")
 BOOK = WorldBook(name="B", entries=[Entry(uid=0, keys=("k",), content="text")])
 CARD = CharacterCard(name="Ada\x1b[31m", description="D", character_book=BOOK)
 
@@ -31,6 +35,13 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "odd.json").write_bytes(b'{"entries":{"0":{"uid":0,"key":[],"order":"7"}}}')
     (tmp_path / "info.json").write_bytes(b'{"entries":{"0":{"uid":0}}}')
     (tmp_path / "broken.json").write_bytes(b'{"entries":')
+    charx = dump_card_charx(CARD, files={"a/b.txt": b"text", "c.png": b"sound"})
+    (tmp_path / "card.charx").write_bytes(charx)
+    (tmp_path / "damaged.charx").write_bytes(charx.replace(b"sound", b"SOUND"))
+    (tmp_path / "linked").mkdir()
+    (tmp_path / "linked" / "a").symlink_to(tmp_path)
+    (tmp_path / "taken").mkdir()
+    (tmp_path / "taken" / "a").write_bytes(b"")
     return tmp_path
 
 
@@ -142,12 +153,45 @@ def test_extract_writes_the_files_of_a_card(folder: Path) -> None:
     assert (folder / "f/assets/icon/main.png").read_bytes() == b"\x89PNG"
 
 
+def test_no_file_of_a_card_is_written_outside_of_the_folder(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    encoded = b64encode(b"x")
+    names = ("../../evil", str(folder / "evil"), "..\\evil", "", "inside/good")
+    assets = [b"tEXt" + f"chara-ext-asset_:{name}".encode() + b"\0" + encoded for name in names]
+    chunks = b"".join(
+        struct.pack(">I", len(asset) - 4) + asset + zlib.crc32(asset).to_bytes(4)
+        for asset in assets
+    )
+    plain = dump_card_png(CARD)
+    (folder / "evil.png").write_bytes(plain[:-12] + chunks + plain[-12:])
+    before = set(folder.rglob("*"))
+    target = folder / "d" / "e"
+    assert run("extract", folder / "evil.png", "--files", target, "-o", folder / "out") == 0
+    new = set(folder.rglob("*")) - before
+    assert {str(path.relative_to(folder)) for path in new if path.is_file()} == {
+        "out",
+        "d/e/inside/good",
+    }
+    assert run("validate", folder / "evil.png") == 1
+    assert capsys.readouterr().out.count("PNG_ASSET_UNSAFE") == 4
+
+
+def test_no_file_is_written_when_one_would_lie_outside(folder: Path) -> None:
+    card = CharacterCard(name="Ada", files={"good": b"x", "../evil": b"y"})
+    with pytest.raises(CommandError, match="leads out of the folder"):
+        _write_files(folder / "d", card, force=True)
+    assert not (folder / "d").exists()
+    assert not (folder / "evil").exists()
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
         [],
         ["convert", "card.json"],
         ["convert", "card.json", "--to", "webp"],
+        ["convert", "card.json", "--to", "v2", "--picture", "a.png"],
         ["embed", "card.json"],
         ["embed", "card.json", "--into", "a", "--book", "b"],
         ["frobnicate"],
@@ -171,12 +215,21 @@ def test_wrong_arguments_get_the_usage_line(
         (["convert", "broken.json", "--to", "v2"], "broken.json: JSON_TRUNCATED"),
         (["convert", "book.json", "--to", "v2"], "book.json: only a character card becomes v2"),
         (["convert", "card.json", "--to", "v1"], "card.json: CARD_SPEC"),
-        (["convert", "card.json", "--to", "png", "--picture", "book.json"], "PNG_SIGNATURE"),
+        (
+            ["convert", "card.json", "--to", "png", "--picture", "book.json"],
+            "book.json: PNG_SIGNATURE",
+        ),
         (["extract", "book.json"], "book.json: this is no character card"),
         (["embed", "card.json", "--book", "card.json"], "card.json: this is no world book"),
         (["embed", "card.json", "--into", "gone.png"], "gone.png: No such file"),
         (["convert", "card.json", "--to", "v2", "-o", "book.json"], "book.json: exists"),
+        (["embed", "card.json", "--into", "book.json"], "book.json: PNG_SIGNATURE"),
         (["convert", "card.json", "--to", "v2", "-o", "no/where"], "no/where: No such file"),
+        (["extract", "damaged.charx", "--files", "f"], "damaged.charx: ZIP_CRC"),
+        (["extract", "card.charx", "--files", "book.json"], "a/b.txt: Not a directory"),
+        (["extract", "card.charx", "--files", "linked"], "a/b.txt: leads out of the folder"),
+        (["extract", "card.charx", "--files", "taken"], "a/b.txt: File exists"),
+        (["extract", "card.png", "-o", "nul\0"], "null"),
     ],
 )
 def test_a_fault_is_one_clear_line(
@@ -212,3 +265,22 @@ def test_half_characters_can_be_printed() -> None:
     done = process("inspect", "-", data=b'{"name":"A\\ud800","first_mes":""}')
     assert (done.returncode, done.stderr) == (0, b"")
     assert b"\\ud800" in done.stdout
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="needs a device that is always full")
+@pytest.mark.parametrize(
+    "command", [["inspect", "-"], ["validate", "--json", "-"], ["extract", "-"]]
+)
+def test_a_full_disk_is_one_clear_line(command: list[str]) -> None:
+    with FULL.open("wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "tavern_format", *command],
+            input=dump_card(CARD),
+            stdout=full,
+            stderr=subprocess.PIPE,
+            check=False,
+            timeout=60,
+        )
+    assert done.returncode == 1
+    (line,) = done.stderr.splitlines()
+    assert line.startswith(b"tavern-format: standard output: No space left")

@@ -1,6 +1,8 @@
 """PNG as a carrier of cards."""
 
+import copy
 import json
+import pickle
 import struct
 import zlib
 from base64 import b64encode
@@ -20,6 +22,7 @@ from tavern_format.png_chunks import (
     PNG_SIGNATURE,
     CardPayload,
     Chunk,
+    PngAssets,
     empty_png,
     iter_card_payloads,
     looks_double_encoded,
@@ -358,3 +361,51 @@ def _ignore(_: Diagnostic) -> None:
 
 def _fail(remark: Diagnostic) -> None:
     pytest.fail(remark.code)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "../../evil",
+        "a/../../evil",
+        "/etc/evil",
+        "C:/evil",
+        "c:evil",
+        "..\\evil",
+        "\\evil",
+        "\\\\host\\evil",
+        "",
+        ".",
+        "./",
+    ],
+)
+def test_an_asset_name_that_leads_astray_is_no_asset(name: str) -> None:
+    found: list[Diagnostic] = []
+    data = png(
+        text("ccv3", b"{}"),
+        text(f"chara-ext-asset_:{name}", b"x"),
+        text("chara-ext-asset_ok", b"y"),
+    )
+    assets = read_png_assets(data, DEFAULT_LIMITS, found.append)
+    assert dict(assets) == {"ok": b"y"}
+    assert [remark.code for remark in found] == ["PNG_ASSET_UNSAFE"]
+    assert "evil" not in found[0].message
+
+
+def test_asset_names_have_forward_slashes() -> None:
+    data = png(text("chara-ext-asset_:a\\b//c", b"x"), text("chara-ext-asset_a/b/c", b"y"))
+    found: list[Diagnostic] = []
+    assert dict(read_png_assets(data, DEFAULT_LIMITS, found.append)) == {"a/b/c": b"x"}
+    assert [remark.code for remark in found] == ["PNG_ASSET_REPEATED"]
+
+
+def test_assets_are_copied_and_pickled_undecoded() -> None:
+    data = png(text("chara-ext-asset_0", b"zero"), text("chara-ext-asset_1", b"x" * 2_000))
+    assets = read_png_assets(data, TINY, lambda _: None)
+    assert copy.copy(assets) is assets
+    assert copy.deepcopy({"files": assets})["files"] is assets
+    again = pickle.loads(pickle.dumps(assets))  # noqa: S301
+    assert isinstance(again, PngAssets)
+    assert (list(again), again["0"]) == (["0", "1"], b"zero")
+    with pytest.raises(LimitExceededError):
+        again["1"]

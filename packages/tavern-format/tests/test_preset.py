@@ -209,3 +209,74 @@ def test_whole_floats_are_the_numbers_they_are_in_javascript() -> None:
     preset = parse_preset(encoded(document)).value
     assert preset.prompts[0].injection_position is InjectionPosition.IN_CHAT
     assert preset.order == (OrderEntry(identifier="d"),)
+
+
+def heard(preset: dict[str, Any]) -> tuple[dict[str, Any], list[tuple[str, str]]]:
+    found: list[Any] = []
+    done = complete_prompts(preset, found.append)
+    return done, [(remark.code, remark.path) for remark in found]
+
+
+@pytest.mark.parametrize("identifier", [["main"], {"a": 1}])
+def test_a_prompt_whose_identifier_can_be_none_is_skipped(identifier: object) -> None:
+    odd = {"identifier": identifier, "content": "x"}
+    lines = [{"identifier": identifier}, {"identifier": "main"}, 5]
+    order = [{"character_id": 100001, "order": lines}]
+    done, found = heard({"prompts": [odd, MAIN], "prompt_order": order})
+    assert odd not in done["prompts"]
+    assert done["prompt_order"][0]["order"] == [{"identifier": "main"}]
+    assert found == [
+        ("ITEM_TYPE", "/prompts/0/identifier"),
+        ("PROMPT_ORDER_ORPHAN", "/prompt_order"),
+    ]
+
+
+def test_a_made_up_identifier_never_collides() -> None:
+    prompts = [{"content": "a"}, {"identifier": "prompt-0", "content": "b"}, {"content": "c"}]
+    done, _ = heard({"prompts": prompts})
+    names = [prompt["identifier"] for prompt in done["prompts"]]
+    assert names[:3] == ["prompt-3", "prompt-0", "prompt-2"]
+    assert len(set(names)) == len(names)
+    with pytest.raises(ValueError, match="names only that are taken"):
+        complete_prompts({"prompts": prompts}, lambda _: None, make_identifier=lambda _: "main")
+
+
+EXPORT: dict[str, Any] = {
+    "version": 1,
+    "type": "full",
+    "data": {"prompts": [{**MAIN, "content": "new"}], "prompt_order": [{"identifier": "main"}]},
+}
+
+
+@pytest.mark.parametrize(
+    ("preset", "path"),
+    [
+        ({}, "/prompts"),
+        ({"prompts": None, "prompt_order": []}, "/prompts"),
+        ({"prompts": []}, "/prompt_order"),
+        ({"prompts": [], "prompt_order": {}}, "/prompt_order"),
+    ],
+)
+def test_an_export_is_merged_into_whole_presets_only(preset: dict[str, Any], path: str) -> None:
+    with pytest.raises(MalformedResourceError) as refused:
+        merge_prompt_export(preset, EXPORT, lambda _: None)
+    assert (refused.value.code, refused.value.path) == ("PRESET_SHAPE", path)
+
+
+def test_odd_items_are_remarked_when_an_export_is_merged() -> None:
+    found: list[Any] = []
+    groups = [None, {"character_id": 100000}, {"character_id": 100001, "order": "x"}]
+    preset = {
+        "prompts": [None, {"identifier": ["main"]}, {"content": "nameless"}, MAIN],
+        "prompt_order": groups,
+    }
+    done = merge_prompt_export(preset, EXPORT, found.append)
+    assert done["prompts"] == [{**MAIN, "content": "new"}]
+    merged = {"character_id": 100001, "order": [{"identifier": "main"}]}
+    assert done["prompt_order"] == [*groups[:2], merged]
+    assert [(remark.code, remark.path) for remark in found] == [
+        ("ITEM_TYPE", "/prompts/0"),
+        ("ITEM_TYPE", "/prompts/1/identifier"),
+        ("ITEM_TYPE", "/prompts/2"),
+        ("ITEM_TYPE", "/prompt_order/2/order"),
+    ]

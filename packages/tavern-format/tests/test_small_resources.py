@@ -8,11 +8,13 @@ import attrs
 import pytest
 
 from tavern_format import (
+    DEFAULT_LIMITS,
     ActivationStrategy,
     ContextPreset,
     FormatError,
     Group,
     InstructPreset,
+    LimitExceededError,
     MasterPreset,
     Parsed,
     Persona,
@@ -164,6 +166,19 @@ def test_an_edited_persona_is_written_in_both_maps() -> None:
     assert after["persona_descriptions"]["z.png"] == {}
 
 
+@pytest.mark.parametrize("default", [None, "b.png"])
+def test_the_default_persona_can_be_taken_away_and_changed(default: str | None) -> None:
+    backup = parse_personas(encoded(BACKUP)).value
+    after = json.loads(dump_personas(attrs.evolve(backup, default_persona=default)))
+    assert after == {**BACKUP, "default_persona": default}
+
+
+@pytest.mark.parametrize("raw", [{}, {"default_persona": 5}, {"default_persona": None}])
+def test_a_backup_without_a_default_persona_stays_as_it_is(raw: dict[str, Any]) -> None:
+    before = {"personas": {}, "persona_descriptions": {}, **raw}
+    assert json.loads(dump_personas(parse_personas(encoded(before)).value)) == before
+
+
 def test_present_personas_win_over_restored_ones() -> None:
     current = {"personas": {"a": "old"}, "persona_descriptions": {"a": {"description": "old"}}}
     backup = {
@@ -197,6 +212,24 @@ def test_slots_become_a_set_of_quick_replies() -> None:
     assert json.loads(dump_quick_replies(parsed.value))["quickReplySlots"] == old["quickReplySlots"]
 
 
+def test_a_slot_says_what_it_can_however_odd() -> None:
+    old = {"quickReplySlots": [None, {"mes": [], "label": 0, "contextMenu": 5}]}
+    (reply,) = parse_quick_replies(encoded(old)).value.replies
+    assert reply.origin is not None
+    assert (reply.origin.raw["message"], reply.origin.raw["label"]) == ([], "")
+    assert reply.origin.raw["contextList"] == []
+
+
+@pytest.mark.parametrize(
+    "document", [{"version": 2, "qrList": [{}, {}]}, {"quickReplySlots": [{}, {}]}]
+)
+def test_too_many_quick_replies_are_refused_by_name(document: dict[str, Any]) -> None:
+    limits = attrs.evolve(DEFAULT_LIMITS, entries=1)
+    with pytest.raises(LimitExceededError) as refused:
+        parse_quick_replies(encoded(document), limits=limits)
+    assert (refused.value.limit, refused.value.actual) == ("entries", 2)
+
+
 SAMPLERS = {"temp": 1, "top_k": 1, "top_p": 1, "rep_pen": 1, "genamt": 200}
 REASONING = {"name": "R", "prefix": "p", "suffix": "s", "separator": "\n"}
 
@@ -225,6 +258,20 @@ def test_an_edited_section_of_a_master_file_is_written_in_its_place() -> None:
     assert master.preset is not None
     edited = attrs.evolve(master, preset=attrs.evolve(master.preset, reply_size_tokens=9))
     assert json.loads(dump_text_preset(edited)) == {"preset": {**SAMPLERS, "genamt": 9}, "other": 1}
+
+
+def test_a_section_set_to_none_leaves_the_master_file() -> None:
+    before = {
+        "preset": SAMPLERS,
+        "sysprompt": {"name": "S", "content": "c"},
+        "context": {"name": "incomplete"},
+        "srw": {"value": "v", "show": True},
+    }
+    master = parse_text_preset(encoded(before)).value
+    assert isinstance(master, MasterPreset)
+    edited = attrs.evolve(master, sysprompt=None)
+    after = json.loads(dump_text_preset(edited))
+    assert after == {key: value for key, value in before.items() if key != "sysprompt"}
 
 
 @pytest.mark.parametrize(

@@ -16,12 +16,15 @@ from tavern_format import (
     SelectiveLogic,
     Severity,
     Unread,
+    UnsupportedVersionError,
     WorldBook,
     convert_world_book,
     dump_world_book,
     parse_world_book,
 )
+from tavern_format._book_writing import _pack
 from tavern_format._entry_spellings import TEMPLATE
+from tavern_format.book_conversion import book_to_file
 
 
 def encoded(document: object) -> bytes:
@@ -248,15 +251,15 @@ def test_entries_of_the_other_spelling_are_converted_when_written() -> None:
     assert after["7"]["extensions"]["foreign"] == [1]
 
 
-AGNAI = {
+AGNAI: dict[str, Any] = {
     "kind": "memory",
     "entries": [{"name": "E", "entry": "t", "keywords": ["a"], "weight": 5, "enabled": True}],
 }
-RISU = {
+RISU: dict[str, Any] = {
     "type": "risu",
     "data": [{"key": "a, b ,", "secondkey": "", "insertorder": 9, "comment": "C", "content": "T"}],
 }
-NOVEL = {
+NOVEL: dict[str, Any] = {
     "lorebookVersion": 5,
     "entries": [{"text": "T", "displayName": "D", "keys": ["a"], "forceActivation": True}],
 }
@@ -328,3 +331,238 @@ def test_entries_behave_as_a_tuple() -> None:
     assert entries == tuple(entries)
     assert entries[0:1] == (entries[0],)
     assert hash(entries[0].keys) == hash(())
+
+
+def converted(
+    document: object, spelling: BookSpelling, **options: Any
+) -> tuple[WorldBook, list[tuple[str, str, str]]]:
+    found: list[Any] = []
+    book = parse_world_book(encoded(document)).value
+    done = convert_world_book(book, spelling, report=found.append, **options)
+    return done, [(remark.code, remark.path, remark.message) for remark in found]
+
+
+SETTINGS: dict[str, Any] = {
+    "description": "d",
+    "scan_depth": 3,
+    "token_budget": 100,
+    "recursive_scanning": True,
+}
+
+
+def test_settings_of_a_new_book_become_the_keys_of_a_character_book() -> None:
+    book = WorldBook(entries=[Entry(uid=0, keys=("k",))], **SETTINGS)
+    there = convert_world_book(book, BookSpelling.CHARACTER_BOOK, name="B")
+    written = json.loads(dump_world_book(there))
+    assert {key: written[key] for key in SETTINGS} == SETTINGS
+    assert "extensions" not in written
+
+
+def test_settings_of_a_file_come_home_to_its_top_level() -> None:
+    file = {**file_of({"uid": 0, "key": []}), **SETTINGS, "token_budget": None}
+    there, _ = converted(file, BookSpelling.CHARACTER_BOOK)
+    edited = attrs.evolve(there, scan_depth=9)
+    back = convert_world_book(edited, BookSpelling.WORLD_INFO).raw
+    wanted = {**SETTINGS, "token_budget": None, "scan_depth": 9}
+    assert {key: back[key] for key in SETTINGS} == wanted
+
+
+def test_settings_of_a_character_book_can_be_read_and_edited_in_the_file() -> None:
+    there, _ = converted({"entries": [BOOK_ENTRY], **SETTINGS}, BookSpelling.WORLD_INFO)
+    assert (there.description, there.scan_depth) == ("d", 3)
+    edited = attrs.evolve(there, scan_depth=8)
+    back = convert_world_book(edited, BookSpelling.CHARACTER_BOOK)
+    assert (back.scan_depth, back.description) == (8, "d")
+
+
+@pytest.mark.parametrize("spelling", [BookSpelling.WORLD_INFO, BookSpelling.CHARACTER_BOOK])
+def test_new_entries_get_free_numbers(spelling: BookSpelling) -> None:
+    book = WorldBook(
+        spelling=spelling, entries=[Entry(keys=("a",)), Entry(uid=0), Entry(keys=("b",))]
+    )
+    again = parse_world_book(dump_world_book(book)).value
+    assert [entry.uid for entry in again.entries] == [1, 0, 2]
+    target = (
+        BookSpelling.CHARACTER_BOOK
+        if spelling is BookSpelling.WORLD_INFO
+        else BookSpelling.WORLD_INFO
+    )
+    assert [entry.uid for entry in convert_world_book(book, target).entries] == [1, 0, 2]
+
+
+def test_a_uid_that_was_taken_away_is_replaced_and_a_null_that_was_read_stays() -> None:
+    file = {"entries": {"0": {"uid": 0}, "x": {"uid": None}, "1": None}}
+    book = parse_world_book(encoded(file)).value
+    first, second = book.entries
+    edited = attrs.evolve(book, entries=[first, attrs.evolve(first, uid=None), second])
+    after = json.loads(dump_world_book(edited))["entries"]
+    assert after == {"0": {"uid": 0}, "1": None, "2": {"uid": 2}, "x": {"uid": None}}
+
+
+def test_twenty_thousand_entries_with_one_id_all_get_numbers() -> None:
+    count = 20_000
+    found: list[Any] = []
+    done = book_to_file({"entries": []}, [{"id": 7}] * count, found.append)["entries"]
+    assert {entry["uid"] for entry in done.values()} == set(range(count))
+    assert [entry["uid"] for entry in done.values()][:3] == [7, 0, 1]
+    assert len(found) == count - 1
+    packed = _pack([(None, {"uid": 7})] * count, as_array=False)
+    assert isinstance(packed, dict)
+    assert sorted(map(int, packed)) == list(range(count))
+
+
+def test_a_repeated_id_gets_a_number_that_no_later_entry_has() -> None:
+    entries = [{**BOOK_ENTRY, "id": number} for number in (0, 0, 1)]
+    there, remarked = converted({"entries": entries}, BookSpelling.WORLD_INFO)
+    assert [entry.uid for entry in there.entries] == [0, 2, 1]
+    assert [(code, path) for code, path, _ in remarked if code == "UID_CHANGED"] == [
+        ("UID_CHANGED", "/entries/1/id")
+    ]
+
+
+def test_entries_as_deep_as_the_limit_are_converted() -> None:
+    deep: Any = 0
+    for _ in range(DEFAULT_LIMITS.json_depth_levels - 4):
+        deep = [deep]
+    there, _ = converted(file_of({"uid": 0, "key": [], "odd": deep}), BookSpelling.CHARACTER_BOOK)
+    back = dump_world_book(convert_world_book(there, BookSpelling.WORLD_INFO))
+    assert b'"odd":' + b"[" * (DEFAULT_LIMITS.json_depth_levels - 4) in back
+    there, _ = converted({"entries": {"0": deep}}, BookSpelling.CHARACTER_BOOK)
+    assert convert_world_book(there, BookSpelling.WORLD_INFO).unread == (Unread(0, "0", deep),)
+
+
+@pytest.mark.parametrize(
+    ("document", "target"),
+    [
+        ({"entries": {"0": None, "1": {"uid": 1}, "2": "t"}}, BookSpelling.CHARACTER_BOOK),
+        ({"entries": [None, BOOK_ENTRY, "t", 5]}, BookSpelling.WORLD_INFO),
+    ],
+)
+def test_items_that_are_no_entries_survive_a_conversion_and_come_home(
+    document: dict[str, Any], target: BookSpelling
+) -> None:
+    book = parse_world_book(encoded(document)).value
+    there, remarked = converted(document, target)
+    assert there.unread == ()
+    assert [(code, path) for code, path, _ in remarked if code == "UNREAD_KEPT"] == [
+        ("UNREAD_KEPT", "/entries")
+    ]
+    back = convert_world_book(there, book.spelling)
+    assert back.unread == book.unread
+    again = convert_world_book(attrs.evolve(back, unread=()), target)
+    assert convert_world_book(again, book.spelling).unread == ()
+
+
+def test_a_book_without_entries_takes_on_the_spelling_too() -> None:
+    there, _ = converted({"entries": {}, "name": "N"}, BookSpelling.CHARACTER_BOOK)
+    assert (there.spelling, there.raw["entries"]) == (BookSpelling.CHARACTER_BOOK, [])
+    back = convert_world_book(there, BookSpelling.WORLD_INFO)
+    assert (back.spelling, back.raw["entries"]) == (BookSpelling.WORLD_INFO, {})
+
+
+def test_what_was_kept_wrongly_is_passed_over() -> None:
+    kept = {
+        "unread": {"world-info": [5, {"index": -1, "key": "7", "value": 1}, {"index": 0}, {}]},
+        "world_info": {"entries": 5, "originalData": 6, "mark": 1},
+    }
+    book = {"entries": [BOOK_ENTRY], "extensions": {"tavern_format": kept}}
+    there, _ = converted(book, BookSpelling.WORLD_INFO)
+    assert [entry.uid for entry in there.entries] == [7]
+    assert [(item.index, item.value) for item in there.unread] == [(0, 1)]
+    assert (there.raw["mark"], there.raw["originalData"]) == (1, book)
+    assert list(there.raw["entries"]) == ["0", "7"]
+
+
+def test_what_a_conversion_changes_is_said_for_each_entry() -> None:
+    plain = {**TEMPLATE, "uid": 0, "key": ["k"]}
+    bare = {"uid": 2, "key": [], "keysecondary": ["s"], "group": "g"}
+    odd = {**TEMPLATE, "uid": 1, "probability": None}
+    _, remarked = converted(
+        {"entries": {"0": plain, "x": bare, "1": odd}}, BookSpelling.CHARACTER_BOOK
+    )
+    prefix = "SillyTavern's conversion changes: "
+    assert remarked == [
+        (
+            "CONVERSION_CHANGED",
+            "/entries/x",
+            f"{prefix}selective, position, use_group_scoring",
+        ),
+        ("CONVERSION_CHANGED", "/entries/1", f"{prefix}probability"),
+    ]
+
+
+def test_a_percentage_of_nothing_that_becomes_always_is_said() -> None:
+    item = {**RISU["data"][0], "activationPercent": 0}
+    _, remarked = converted({**RISU, "data": [item]}, BookSpelling.WORLD_INFO)
+    assert ("CONVERSION_CHANGED", "/data/0") in [(code, path) for code, path, _ in remarked]
+
+
+FOREIGN: list[tuple[dict[str, Any], dict[str, Any]]] = [
+    (AGNAI, {"weight": 6}),
+    (RISU, {"insertorder": 6}),
+    (NOVEL, {}),
+]
+
+
+@pytest.mark.parametrize(("document", "changed"), FOREIGN)
+def test_edits_a_foreign_spelling_has_a_place_for_are_written(
+    document: dict[str, Any], changed: dict[str, Any]
+) -> None:
+    book = parse_world_book(encoded(document)).value
+    entries = [attrs.evolve(book.entries[0], order=6, content="new")]
+    after = parse_world_book(dump_world_book(attrs.evolve(book, entries=entries))).value
+    assert (after.entries[0].order, after.entries[0].content) == (6, "new")
+    assert {key: after.entries[0].raw[key] for key in changed} == changed
+
+
+@pytest.mark.parametrize(("document", "_"), FOREIGN)
+def test_edits_a_foreign_spelling_has_no_place_for_are_refused_and_converted(
+    document: dict[str, Any], _: object
+) -> None:
+    book = parse_world_book(encoded(document)).value
+    first = attrs.evolve(book.entries[0], position=Position.EM_TOP, sticky=3)
+    edited = attrs.evolve(book, entries=[first, Entry(keys=("new",), depth=9)])
+    with pytest.raises(UnsupportedVersionError, match="position, sticky") as refused:
+        dump_world_book(edited)
+    assert refused.value.code == "WORLD_BOOK_SPELLING"
+    for target in (BookSpelling.WORLD_INFO, BookSpelling.CHARACTER_BOOK):
+        done, new = convert_world_book(edited, target).entries
+        assert (done.position, done.sticky) == (Position.EM_TOP, 3)
+        assert (new.keys, new.depth) == (("new",), 9)
+    adopted = parse_world_book(dump_world_book(WorldBook(entries=[Entry(uid=0), first]))).value
+    assert [(entry.uid, entry.position) for entry in adopted.entries] == [
+        (0, Position.BEFORE),
+        (1, Position.EM_TOP),
+    ]
+
+
+def test_a_new_book_is_never_written_in_a_foreign_spelling() -> None:
+    for book in (
+        WorldBook(spelling=BookSpelling.AGNAI, entries=[Entry(uid=0, keys=("k",))]),
+        attrs.evolve(parse_world_book(encoded(NOVEL)).value, spelling=BookSpelling.RISU),
+    ):
+        with pytest.raises(UnsupportedVersionError) as refused:
+            dump_world_book(book)
+        assert (refused.value.code, refused.value.spec) == ("WORLD_BOOK_SPELLING", book.spelling)
+    new = WorldBook(spelling=BookSpelling.AGNAI, description="d", entries=[Entry(keys=("k",))])
+    done = convert_world_book(new, BookSpelling.WORLD_INFO)
+    assert (done.description, done.entries[0].keys) == ("d", ("k",))
+
+
+def test_the_caller_bounds_a_conversion() -> None:
+    limits = attrs.evolve(DEFAULT_LIMITS, entries=1)
+    with pytest.raises(LimitExceededError) as refused:
+        converted(file_of({}, {}), BookSpelling.CHARACTER_BOOK, limits=limits)
+    assert (refused.value.limit, refused.value.actual) == ("entries", 2)
+
+
+def test_what_a_foreign_book_loses_is_told_without_names_of_the_file() -> None:
+    item = {**RISU["data"][0], "mode": "normal", "secret name": 1, "my key": 2}
+    _, remarked = converted({**RISU, "data": [item]}, BookSpelling.WORLD_INFO)
+    assert remarked == [
+        (
+            "CONVERSION_LOSSY",
+            "/data/0",
+            "not converted: mode, 2 unknown keys; the original is kept",
+        )
+    ]

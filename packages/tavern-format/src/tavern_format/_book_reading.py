@@ -55,11 +55,19 @@ def parse_world_book(data: bytes, *, limits: Limits = DEFAULT_LIMITS) -> Parsed[
 
 
 def book_from_json(
-    document: object, report: Report, limits: Limits, *, path: str = ""
+    document: object,
+    report: Report,
+    limits: Limits,
+    *,
+    path: str = "",
+    empty: BookSpelling = BookSpelling.WORLD_INFO,
 ) -> WorldBook:
-    """Read a book from parsed JSON; `path` is its place in the document. Raises as the parser."""
+    """Read a book from parsed JSON; `path` is its place in the document. Raises as the parser.
+
+    `empty` is the spelling of a book without entries, of SillyTavern's two.
+    """
     outer = _require_object(document, path)
-    spelling, inner, inside = _recognise(outer, path)
+    spelling, inner, inside = _recognise(outer, path, empty)
     key = container_key(spelling)
     container = _container(inner, key, spelling, inside, report)
     items: list[tuple[str | int, Any]] = list(
@@ -89,7 +97,9 @@ def _require_object(document: object, path: str) -> JsonObject:
     raise MalformedResourceError("WORLD_BOOK_SHAPE", message, path=path)
 
 
-def _recognise(outer: JsonObject, path: str) -> tuple[BookSpelling, JsonObject, str]:
+def _recognise(
+    outer: JsonObject, path: str, empty: BookSpelling
+) -> tuple[BookSpelling, JsonObject, str]:
     foreign = detect_foreign(outer)
     if foreign is not None:
         return foreign, outer, path
@@ -100,7 +110,7 @@ def _recognise(outer: JsonObject, path: str) -> tuple[BookSpelling, JsonObject, 
         if "character_book" in _object(outer.get("data")):
             message += " (this is a character card; its book is inside the card)"
         raise MalformedResourceError("WORLD_BOOK_SHAPE", message, path=inside)
-    return _spelling_of(inner["entries"]), inner, inside
+    return _spelling_of(inner["entries"], empty), inner, inside
 
 
 def inner_book(outer: JsonObject) -> JsonObject:
@@ -114,11 +124,13 @@ def _object(value: object) -> Mapping[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _spelling_of(entries: object) -> BookSpelling:
+def _spelling_of(entries: object, empty: BookSpelling) -> BookSpelling:
     """Tell the two spellings apart by what the first entry calls its keys."""
     items = entries.values() if isinstance(entries, dict) else entries
     if isinstance(items, list | ValuesView):
-        first = next((item for item in items if isinstance(item, dict)), {})
+        first = next((item for item in items if isinstance(item, dict)), None)
+        if first is None:
+            return empty
         if "keys" in first and "key" not in first:
             return BookSpelling.CHARACTER_BOOK
         if not first.keys().isdisjoint(_BOOK_MARKS) and first.keys().isdisjoint(_FILE_MARKS):

@@ -2,10 +2,14 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from operator import attrgetter
 
+import attrs
+
+from tavern_format._foreign_books import FOREIGN_SPECS
 from tavern_format._json_text import JsonObject
 from tavern_format.diagnostics import Report, info, pointer, warn
-from tavern_format.world_book import BookSpelling
+from tavern_format.world_book import BookSpelling, Entry
 
 _UNMAPPED = {
     "excludeRecursion",
@@ -72,3 +76,69 @@ def _remark_repeated(
             message = "another entry has the same id; SillyTavern confuses the two"
             warn(report, "UID_REPEATED", pointer(path, keys[at]), message)
         seen.add(text)
+
+
+_SILENT = {
+    "uid",
+    "comment",
+    "add_memo",
+    "display_index",
+    "extensions",
+    "name",
+    "priority",
+    "use_regex",
+    "origin",
+}
+"""Attributes that change nothing of what the model gets to see."""
+_IDLE = {
+    "selective": ("secondary_keys", ()),
+    "selective_logic": ("secondary_keys", ()),
+    "use_probability": ("probability", 100),
+    "group_override": ("group", ""),
+    "group_weight": ("group", ""),
+    "use_group_scoring": ("group", ""),
+}
+"""Attributes that say nothing as long as another one has this value."""
+_TELLING = tuple(found.name for found in attrs.fields(Entry) if found.name not in _SILENT)
+
+
+def remark_changes(
+    before: Sequence[Entry],
+    after: Sequence[Entry],
+    spelling: BookSpelling,
+    path: str,
+    report: Report,
+) -> None:
+    """Report, once per entry, the attributes a conversion has changed: CONVERSION_CHANGED.
+
+    `path` is the pointer of the container of `before`, which has the spelling. Of a foreign book
+    only what its spelling can say, and whether the probability counts.
+    """
+    names = _telling(spelling)
+    values = attrgetter(*names)
+    for at, (old, new) in enumerate(zip(before, after, strict=True)):
+        if values(old) == values(new):
+            continue
+        changed = [name for name in names if _has_changed(name, old, new)]
+        if not changed:
+            continue
+        own = old.origin is not None and old.origin.spec.name == spelling
+        place = pointer(path, old.origin.key if own and old.origin is not None else at)
+        message = f"SillyTavern's conversion changes: {', '.join(changed)}"
+        info(report, "CONVERSION_CHANGED", place, message)
+
+
+def _has_changed(name: str, old: Entry, new: Entry) -> bool:
+    if getattr(old, name) == getattr(new, name):
+        return False
+    if name not in _IDLE:
+        return True
+    ruler, idle = _IDLE[name]
+    return any(getattr(entry, ruler) != idle for entry in (old, new))
+
+
+def _telling(spelling: BookSpelling) -> tuple[str, ...]:
+    if spelling not in FOREIGN_SPECS:
+        return _TELLING
+    known = {row.attribute for row in FOREIGN_SPECS[spelling].fields} | {"use_probability"}
+    return tuple(name for name in _TELLING if name in known)

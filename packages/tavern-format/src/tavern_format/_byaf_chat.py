@@ -8,11 +8,16 @@ Source: SillyTavern 1.19.0, src/byaf.js (getChatFromScenario).
 from datetime import UTC, datetime
 from typing import Any
 
+from attrs import field, frozen
+
 from tavern_format import _json_text as json_text
 from tavern_format._byaf_values import first_text, is_truthy, items, member, rewrite_macros
 from tavern_format._json_text import JsonObject
 from tavern_format._kinds import number_of
-from tavern_format.byaf import examples_of
+from tavern_format.byaf import examples_of, read_byaf
+from tavern_format.diagnostics import Diagnostic, Parsed
+from tavern_format.errors import LimitExceededError
+from tavern_format.limits import DEFAULT_LIMITS, Limits
 
 _SETTINGS: tuple[tuple[str, str, Any], ...] = (
     ("model", "model", ""),
@@ -31,6 +36,61 @@ _URI_LETTERS = frozenset(
     b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.!~*'();/?:@&=+$,#"
 )
 """What encodeURI leaves as it is."""
+
+
+@frozen(kw_only=True)
+class ByafChat:
+    """The chat of one scenario."""
+
+    title: str
+    """Of the scenario; empty where it has none."""
+    content: bytes = field(repr=False)
+    """The chat file, as `parse_chat` reads it."""
+    background: str | None
+    """Path of the scenario's background picture in the archive (and in the card's `files`)."""
+
+
+def byaf_chats(
+    data: bytes,
+    *,
+    user_name: str,
+    character_name: str | None = None,
+    start_date: str | None = None,
+    limits: Limits = DEFAULT_LIMITS,
+) -> Parsed[tuple[ByafChat, ...]]:
+    """Make a chat of each scenario of a BYAF archive, in the archive's order.
+
+    `character_name` is by default the name of the archive's card; `start_date` dates a greeting
+    without messages. A background goes by its file name, without folders. Raises CarrierError
+    (ZIP_*, BYAF_*), MalformedResourceError and LimitExceededError, as for the card.
+    """
+    found: list[Diagnostic] = []
+    json_text.check_size(data, limits)
+    opened = read_byaf(data, limits, found.append)
+    name = str(opened.card["data"]["name"]) if character_name is None else character_name
+    chats = []
+    for scenario, background in zip(opened.scenarios, opened.backgrounds, strict=True):
+        content = chat_of_scenario(
+            scenario,
+            user_name=user_name,
+            character_name=name,
+            start_date=start_date,
+            background_name=(background or "").rpartition("/")[2],
+        )
+        lines = content.count(b"\n") + 1
+        if lines > limits.chat_messages:
+            raise LimitExceededError(
+                limit="chat_messages", actual=lines, maximum=limits.chat_messages, unit="lines"
+            )
+        title = member(scenario, "title")
+        chats.append(
+            ByafChat(
+                title=title if isinstance(title, str) else "",
+                content=content,
+                background=background,
+            )
+        )
+    return Parsed(tuple(chats), tuple(found))
 
 
 def chat_of_scenario(

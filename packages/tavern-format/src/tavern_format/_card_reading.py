@@ -26,7 +26,7 @@ from tavern_format.byaf import read_byaf
 from tavern_format.card import CardCarrier, CardSpec, CharacterCard
 from tavern_format.charx import read_charx
 from tavern_format.detection import Container, guess_container, name_document, name_text
-from tavern_format.diagnostics import Diagnostic, Parsed, Report, info, pointer, warn
+from tavern_format.diagnostics import Parsed, Remarks, Report, info, pointer, warn
 from tavern_format.errors import CarrierError, FormatError, MalformedResourceError
 from tavern_format.limits import DEFAULT_LIMITS, Limits
 from tavern_format.png_chunks import (
@@ -53,35 +53,37 @@ def parse_card(
     PICTURE_WITHOUT_CARD, CARRIER_OTHER) and LimitExceededError.
     Source: SillyTavern 1.19.0, src/endpoints/characters.js.
     """
-    json_text.check_size(data, limits)
-    found: list[Diagnostic] = []
+    data = json_text.as_bytes(data, limits)
+    found = Remarks(limits.diagnostics)
     read = _READERS[_CONTAINER[carrier] if carrier else guess_container(data)]
-    card = read(data, limits, found.append)
+    card = read(data, limits, found)
     if carrier is not None and card.carrier is not carrier:
         message = f"the card came in {card.carrier}"
         raise CarrierError("CARRIER_OTHER", message, carrier=carrier)
-    return Parsed(card, tuple(found))
+    return Parsed(card, found.all())
 
 
 def _from_text(data: bytes, limits: Limits, report: Report) -> CharacterCard:
-    found: list[Diagnostic] = []
+    found = Remarks(limits.diagnostics)
     try:
-        document = json_text.load(data, limits, found.append)
+        document = json_text.load(data, limits, found)
     except MalformedResourceError as fault:
         if fault.code not in {"JSON_SYNTAX", "JSON_TRUNCATED"}:
             raise
-        document = _yaml_or_raise(data, limits, fault)
+        document = _yaml_or_raise(data, limits, fault, report)
         plain = document.keys().isdisjoint(("spec", "data"))
         given: dict[str, Any] = {"carrier": CardCarrier.YAML}
         if plain:
             given["spec"] = CardSpec.TEXT_GENERATION_WEBUI
         return card_from_json(document, report, limits, given)
-    for remark in found:
+    for remark in found.all():
         report(remark)
     return card_from_json(document, report, limits)
 
 
-def _yaml_or_raise(data: bytes, limits: Limits, fault: MalformedResourceError) -> JsonObject:
+def _yaml_or_raise(
+    data: bytes, limits: Limits, fault: MalformedResourceError, report: Report
+) -> JsonObject:
     """Read text-generation-webui YAML; anything that starts like JSON keeps its JSON error."""
     if data.lstrip()[:1] in (b"{", b"[", b'"', b"\xef") or b":" not in data:
         kind = name_text(data)
@@ -91,7 +93,7 @@ def _yaml_or_raise(data: bytes, limits: Limits, fault: MalformedResourceError) -
         raise MalformedResourceError("CARD_NOT_FOUND", message, path="") from fault
     from tavern_format._card_yaml import load_yaml  # noqa: PLC0415 - the extra may be missing
 
-    return load_yaml(data, limits)
+    return load_yaml(data, limits, report)
 
 
 def _from_png(data: bytes, limits: Limits, report: Report) -> CharacterCard:
@@ -115,17 +117,17 @@ def _first_usable(
     """Take the first payload that is a card; SillyTavern gives up after the first."""
     faults: list[tuple[str, FormatError]] = []
     for payload in payloads:
-        found: list[Diagnostic] = []
+        found = Remarks(limits.diagnostics)
         try:
-            document = json_text.load(payload.data, limits, found.append)
-            card = card_from_json(document, found.append, limits, given)
+            document = json_text.load(payload.data, limits, found)
+            card = card_from_json(document, found, limits, given)
         except FormatError as fault:
             faults.append((payload.keyword, _unusable(payload, fault)))
             continue
         for keyword, reason in faults:
             message = f"the {keyword} text is unusable ({reason.code}); the next one was read"
             warn(report, "PNG_FALLBACK", "", message)
-        for remark in found:
+        for remark in found.all():
             report(remark)
         return card
     raise faults[0][1]

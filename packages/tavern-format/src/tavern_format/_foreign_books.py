@@ -164,13 +164,32 @@ _CONVERTED: dict[BookSpelling, frozenset[str]] = {
     ),
 }
 """What SillyTavern converts, and `forceActivation`."""
+_NOT_CONVERTED: dict[BookSpelling, frozenset[str]] = {
+    BookSpelling.AGNAI: frozenset({"priority"}),
+    BookSpelling.RISU: frozenset({"useRegex", "mode", "bookVersion", "extentions", "folder"}),
+    BookSpelling.NOVEL: frozenset(
+        {
+            "searchRange",
+            "keyRelative",
+            "nonStoryActivatable",
+            "category",
+            "loreBiasGroups",
+            "lastUpdatedAt",
+            "hidden",
+        }
+    ),
+}
+"""What else these applications write: names that a message may say, as any other is the file's."""
 
 
 def remark_conversion(spelling: BookSpelling, raw: JsonObject, path: str, report: Report) -> None:
     """Report what of a foreign entry no converted entry can say."""
-    left = sorted(raw.keys() - _CONVERTED[spelling])
+    left = raw.keys() - _CONVERTED[spelling]
     if left:
-        message = f"not converted: {', '.join(left)}; the original is kept"
+        named = sorted(left & _NOT_CONVERTED[spelling])
+        others = len(left) - len(named)
+        told = [*named, f"{others} unknown {'key' if others == 1 else 'keys'}"] if others else named
+        message = f"not converted: {', '.join(told)}; the original is kept"
         info(report, "CONVERSION_LOSSY", path, message)
     if spelling is BookSpelling.NOVEL and js_truthy(raw.get("forceActivation")):
         message = "became `constant`; SillyTavern drops it"

@@ -11,13 +11,14 @@ import re
 from collections.abc import Callable
 from itertools import accumulate
 from math import isfinite
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeAlias
 
 from tavern_format.diagnostics import Report, info, pointer, warn
 from tavern_format.errors import FormatError, LimitExceededError, MalformedResourceError
 from tavern_format.limits import DEFAULT_LIMITS, Limits
 
 JsonObject = dict[str, Any]
+BytesLike: TypeAlias = bytes | bytearray | memoryview
 
 JS_DECIMAL_LIMIT = 1e21
 """From here on JavaScript writes numbers with an exponent."""
@@ -26,7 +27,12 @@ _BOM = b"\xef\xbb\xbf"
 _UTF16_32_MARKS = (b"\xff\xfe", b"\xfe\xff", b"\x00\x00\xfe\xff")
 _STRUCTURE = b'"[]{}'
 _NOT_STRUCTURE = bytes(byte for byte in range(256) if byte not in _STRUCTURE)
-_STRING = re.compile(rb'"[^"]*"')
+_HEAD_BYTES = 1 << 17
+_WINDOW_BYTES = 1 << 20
+"""Nesting is looked at piece by piece: of a whole text there may be millions of strings."""
+_HIDDEN_LEVELS = 2
+"""What taking out `[]` and `{}` can hide of the depth."""
+_REPEATS_LISTED = 100
 _NUMBER = re.compile(
     r'"(?:[^"\\]|\\.)*+"|(?P<number>-?(?:NaN|Infinity|[0-9]++(?:\.[0-9]++)?+(?:[eE][+-]?[0-9]++)?+))'
 )
@@ -35,12 +41,22 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 _STEP = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
 
 
-def check_size(data: bytes, limits: Limits) -> None:
+def check_size(data: BytesLike, limits: Limits) -> None:
     """Refuse an input over `input_bytes`, and anything that is not bytes."""
     if not isinstance(data, bytes | bytearray | memoryview):
         message = f"bytes are needed, not {type(data).__name__}"
         raise TypeError(message)
-    _require("input_bytes", len(data), limits.input_bytes, "bytes")
+    size_bytes = data.nbytes if isinstance(data, memoryview) else len(data)
+    _require("input_bytes", size_bytes, limits.input_bytes, "bytes")
+
+
+def as_bytes(data: BytesLike, limits: Limits) -> bytes:
+    """Give an input of any bytes-like type as `bytes`, without a copy where it is; checked first.
+
+    Raises as `check_size`: TypeError, and LimitExceededError (`input_bytes`).
+    """
+    check_size(data, limits)
+    return data if type(data) is bytes else bytes(data)
 
 
 def load(data: bytes, limits: Limits, report: Report, *, path: str = "") -> Any:  # noqa: ANN401
@@ -159,12 +175,12 @@ def _read(decoder: json.JSONDecoder, text: str) -> Any:  # noqa: ANN401
 
 def _parse_with_repeats(text: str, report: Report, path: str) -> Any:  # noqa: ANN401
     """Parse again what holds a key twice in one object, this time noting where."""
-    repeated: list[tuple[JsonObject, str]] = []
+    repeated: list[tuple[JsonObject, list[str]]] = []
 
     def pairs(members: list[tuple[str, Any]]) -> JsonObject:
         found = dict(members)
         if len(found) != len(members):
-            repeated.extend((found, key) for key in _repeats(members))
+            repeated.append((found, _repeats(members)))
         return found
 
     document = _read(_decoder(pairs), text)
@@ -173,19 +189,40 @@ def _parse_with_repeats(text: str, report: Report, path: str) -> Any:  # noqa: A
 
 
 def _report_repeats(
-    document: object, repeated: list[tuple[JsonObject, str]], report: Report, path: str
+    document: object, repeated: list[tuple[JsonObject, list[str]]], report: Report, path: str
 ) -> None:
-    """Find the place of each object with a repeated key: only now is the whole tree known."""
-    keys: dict[int, list[str]] = {}
-    for found, key in repeated:
-        keys.setdefault(id(found), []).append(key)
-    pending = [(document, path)]
-    while pending:
-        node, where = pending.pop()
-        for key in keys.get(id(node), ()):
+    """Find the place of each object with a repeated key: only now is the whole tree known.
+
+    At most `_REPEATS_LISTED` are told one by one, in document order; the rest, and those in a value
+    that a later one replaced, are one more diagnostic.
+    """
+    keys = {id(found): names for found, names in repeated}
+    left = _REPEATS_LISTED
+    pending: list[tuple[object, _Step | None]] = [(document, None)]
+    while pending and left:
+        node, step = pending.pop()
+        listed = keys.get(id(node), [])[:left]
+        left -= len(listed)
+        for key in listed:
             message = "a key occurs twice in one object; the last one wins"
-            warn(report, "JSON_KEY_REPEATED", pointer(where, key), message)
-        pending.extend((child, pointer(where, token)) for token, child in members(node))
+            warn(report, "JSON_KEY_REPEATED", _place(path, (step, key)), message)
+        pending.extend((child, (step, token)) for token, child in reversed(members(node)))
+    more = sum(map(len, keys.values())) - (_REPEATS_LISTED - left)
+    if more:
+        message = f"{more} more times a key occurs twice in one object"
+        warn(report, "JSON_KEY_REPEATED", path, message)
+
+
+_Step: TypeAlias = tuple["_Step | None", str | int]
+"""A token behind the step to its container: pointers are made of the few that are reported."""
+
+
+def _place(path: str, step: "_Step | None") -> str:
+    tokens: list[str | int] = []
+    while step is not None:
+        step, token = step
+        tokens.append(token)
+    return pointer(path, *reversed(tokens))
 
 
 def members(node: object) -> list[tuple[str | int, Any]]:
@@ -263,33 +300,46 @@ def _syntax(text: str, fault: json.JSONDecodeError) -> MalformedResourceError:
 def _check_nesting(data: bytes, limits: Limits) -> None:
     """Bound nesting and node count on the bytes alone, before a parser recurses.
 
-    Strings are taken out first (they may hold brackets): escaped quotes go, everything but quotes
-    and brackets goes, then the quoted runs. A node takes two bytes with its separator, so a short
-    text needs no count.
+    Both are first counted too high, brackets and commas in strings among them. A node takes two
+    bytes with its separator, so a short text needs no count. Only the nesting is looked at again
+    without the strings.
     """
-    if len(data) <= limits.json_nodes and _openers(data) <= limits.json_depth_levels:
-        return
-    if b"\\" in data:
-        data = data.replace(b"\\\\", b"").replace(b'\\"', b"")
     if len(data) > 2 * limits.json_nodes:
-        bare = _STRING.sub(b"", data)
-        nodes = bare.count(b",") + _openers(bare) + 1
+        nodes = data.count(b",") + _openers(data) + 1
         _require("json_nodes", nodes, limits.json_nodes, "values")
-    marks = data.translate(None, _NOT_STRUCTURE).replace(b'""', b"")
-    brackets = _STRING.sub(b"", marks).replace(b'"', b"")
-    shallower = brackets.replace(b"[]", b"").replace(b"{}", b"")  # by two levels at the most
-    if _depth(shallower) + 2 <= limits.json_depth_levels:
-        return
-    depth = _depth(brackets)
-    _require("json_depth_levels", depth, limits.json_depth_levels, "levels")
+    maximum = limits.json_depth_levels
+    # Counting all brackets of a large book costs as much as looking at its nesting.
+    if _openers(data[:_HEAD_BYTES]) > maximum or _openers(data) > maximum:
+        _check_depth(data, maximum)
 
 
 def _openers(data: bytes) -> int:
     return data.count(b"[") + data.count(b"{")
 
 
-def _depth(brackets: bytes) -> int:
-    return max(accumulate(map(_STEP.__getitem__, brackets)), default=0)
+def _check_depth(data: bytes, maximum: int) -> None:
+    """Follow the nesting outside of strings, a window of the text at a time.
+
+    Escaped quotes go first; from then on each quote begins or ends a string.
+    """
+    if b"\\" in data:
+        data = data.replace(b"\\\\", b"").replace(b'\\"', b"")
+    depth = inside = 0
+    for at in range(0, len(data), _WINDOW_BYTES):
+        window = data[at : at + _WINDOW_BYTES]
+        runs = window.translate(None, _NOT_STRUCTURE).replace(b'""', b"").split(b'"')
+        brackets = b"".join(runs[inside::2])
+        inside = (inside + len(runs) - 1) % 2
+        few = brackets.replace(b"[]", b"").replace(b"{}", b"")
+        if depth + _deepest(few) + _HIDDEN_LEVELS > maximum:
+            _require("json_depth_levels", depth + _deepest(brackets), maximum, "levels")
+        depth += 2 * _openers(few) - len(few)
+        if depth < 0:  # more was closed than opened: the parser goes no further than that
+            return
+
+
+def _deepest(brackets: bytes) -> int:
+    return max(accumulate(map(_STEP.__getitem__, brackets), initial=0))
 
 
 def _check_strings(document: object, limits: Limits) -> None:

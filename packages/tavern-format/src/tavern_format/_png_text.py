@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from attrs import frozen
 
 from tavern_format._base64 import decode_node, read_node
+from tavern_format._zip import safe_name
 from tavern_format.diagnostics import Report, info, warn
 from tavern_format.errors import CarrierError, FormatError, LimitExceededError
 from tavern_format.limits import Limits
@@ -98,14 +99,22 @@ def has_blanks_around(keyword: bytes) -> bool:
     return bare in CARD_KEYWORDS and bare != keyword.lower()
 
 
-def asset_name(chunk: Chunk) -> str | None:
-    """Give the name of the asset that a chunk holds; None for any other chunk."""
+def asset_name(chunk: Chunk, report: Report) -> str | None:
+    """Give the name of the asset that a chunk holds; None for any other chunk.
+
+    Names follow the rule of archives, for they become paths as well: one that leads astray is
+    PNG_ASSET_UNSAFE and no asset.
+    """
     if chunk.type != TEXT:
         return None
     keyword = keyword_of(chunk)
     for prefix in _ASSET_PREFIXES:
         if keyword.startswith(prefix):
-            return keyword[len(prefix) :].decode("utf-8", "replace")
+            name = safe_name(keyword[len(prefix) :].decode("utf-8", "replace"))
+            if name is None:
+                message = f"the asset at byte {chunk.offset_bytes} has no safe name; it is left out"
+                warn(report, "PNG_ASSET_UNSAFE", "", message)
+            return name
     return None
 
 

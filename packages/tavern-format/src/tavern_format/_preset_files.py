@@ -6,7 +6,7 @@ from tavern_format import _json_text as json_text
 from tavern_format._json_text import JsonObject
 from tavern_format._structure import json_type
 from tavern_format.detection import name_document
-from tavern_format.diagnostics import Diagnostic, Parsed, Report, info, pointer, warn
+from tavern_format.diagnostics import Parsed, Remarks, Report, info, pointer, warn
 from tavern_format.errors import LimitExceededError, MalformedResourceError
 from tavern_format.limits import DEFAULT_LIMITS, Limits
 from tavern_format.preset import GLOBAL_ORDER_ID, PRESET_SPEC, Preset
@@ -33,14 +33,14 @@ def parse_preset(data: bytes, *, limits: Limits = DEFAULT_LIMITS) -> Parsed[Pres
     LimitExceededError.
     Source: SillyTavern 1.19.0, public/scripts/openai.js, settingsToUpdate.
     """
-    json_text.check_size(data, limits)
-    found: list[Diagnostic] = []
-    document = json_text.load(data, limits, found.append)
+    data = json_text.as_bytes(data, limits)
+    found = Remarks(limits.diagnostics)
+    document = json_text.load(data, limits, found)
     raw = _require_preset(document)
     _check_counts(raw, limits)
-    preset = PRESET_SPEC.decode(raw, "", found.append)
-    _remark(preset, raw, found.append)
-    return Parsed(preset, tuple(found))
+    preset = PRESET_SPEC.decode(raw, "", found)
+    _remark(preset, raw, found)
+    return Parsed(preset, found.all())
 
 
 def dump_preset(preset: Preset, *, indent: int | None = None) -> bytes:

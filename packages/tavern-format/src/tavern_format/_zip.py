@@ -102,9 +102,17 @@ class ZipFiles(Mapping[str, bytes]):
         """Count the files."""
         return len(self._names)
 
+    def __copy__(self) -> "ZipFiles":
+        """Give itself: it never changes."""
+        return self
+
+    def __deepcopy__(self, _: object) -> "ZipFiles":
+        """Give itself: it never changes."""
+        return self
+
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle as a plain dictionary of everything."""
-        return dict, (dict(self),)
+        """Pickle the archive as it is, so that a damaged file hinders nothing."""
+        return ZipFiles, (self._archive, tuple(self._names))
 
     def __repr__(self) -> str:
         """Show the names only: content may be large."""
@@ -126,7 +134,7 @@ def open_zip(data: bytes, limits: Limits, report: Report) -> ZipArchive:
     count = 0
     for count, (raw_name, entry) in enumerate(walk_directory(blob, directory), 1):
         _require("zip_entries", count, limits.zip_entries, "files")
-        name = _safe_name(_decode_name(raw_name, entry.flags))
+        name = safe_name(_decode_name(raw_name, entry.flags))
         if name is None:
             message = f"file {count} has a name that leads out of the archive; it is left out"
             warn(report, "ZIP_NAME_UNSAFE", "", message)
@@ -159,7 +167,7 @@ def write_zip(
     seen: set[str] = set()
     offset = 0
     for name, content in entries:
-        if _safe_name(name) != name or name in seen:
+        if safe_name(name) != name or name in seen:
             message = "a path in an archive must be relative, without `..`, and given once"
             raise ValueError(message)
         seen.add(name)
@@ -189,8 +197,11 @@ def normal_path(path: str) -> str | None:
     return "/".join(resolved) or None
 
 
-def _safe_name(name: str) -> str | None:
-    """Give a name with forward slashes; None when an extractor could be led astray by it."""
+def safe_name(name: str) -> str | None:
+    """Give a name with forward slashes; None when an extractor could be led astray by it.
+
+    That is an absolute name, one with a drive, `..` or NUL in it, and one that names nothing.
+    """
     forward = name.replace("\\", "/")
     unsafe = forward.startswith("/") or "\0" in forward or _DRIVE.match(forward)
     return None if unsafe or ".." in forward.split("/") else normal_path(forward)

@@ -70,7 +70,8 @@ def book_to_file(book: JsonObject, entries: Sequence[JsonObject], report: Report
     named = {"name": book["name"]} if isinstance(book.get("name"), str) else {}
     shared = {key: book[key] for key in SHARED if key in book}
     bag = book.get("extensions")
-    kept = _kept(bag, _FROM_FILE) if isinstance(bag, dict) else {}
+    held = _kept(bag, _FROM_FILE) if isinstance(bag, dict) else {}
+    kept = {key: value for key, value in held.items() if key not in _BOOK_LEVEL}
     return {"entries": done, **named, **shared, **kept, "originalData": book}
 
 
@@ -265,11 +266,14 @@ def _same_json(left: object, right: object) -> bool:
             pairs += [(value, other[key]) for key, value in one.items()]
         elif isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
             pairs += zip(one, other, strict=True)
-        elif isinstance(one, dict | list) or isinstance(one, bool) is not isinstance(other, bool):
-            return False
-        elif one != other:
+        elif not _same_scalar(one, other):
             return False
     return True
+
+
+def _same_scalar(one: object, other: object) -> bool:
+    scalar = not isinstance(one, dict | list) and not isinstance(other, dict | list)
+    return scalar and isinstance(one, bool) is isinstance(other, bool) and one == other
 
 
 def _put(target: JsonObject, path: tuple[str, ...], value: object) -> None:

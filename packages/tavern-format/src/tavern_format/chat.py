@@ -18,7 +18,7 @@ from tavern_format import _json_text as json_text
 from tavern_format._json_text import JsonObject
 from tavern_format._kinds import ANYTHING, FLAG, MAPPING, NUMBER, TEXT, optional
 from tavern_format._structure import Field, Kind, Misfit, Origin, Spec, json_type
-from tavern_format.diagnostics import Diagnostic, Parsed, Report, error, pointer, warn
+from tavern_format.diagnostics import Parsed, Remarks, Report, error, pointer, warn
 from tavern_format.errors import FormatError, LimitExceededError, MalformedResourceError
 from tavern_format.limits import DEFAULT_LIMITS, Limits
 
@@ -162,13 +162,13 @@ def parse_chat(data: bytes, *, limits: Limits = DEFAULT_LIMITS) -> Parsed[Chat]:
     neither a header nor a message, and LimitExceededError. For chats of other applications see
     `import_chat`.
     """
-    json_text.check_size(data, limits)
-    found: list[Diagnostic] = []
-    lines = list(read_chat_lines(data.split(b"\n"), found.append, limits=limits))
+    data = json_text.as_bytes(data, limits)
+    found = Remarks(limits.diagnostics)
+    lines = list(read_chat_lines(data.split(b"\n"), found, limits=limits))
     if not lines:
         message = "the chat is empty"
         raise MalformedResourceError("EMPTY_INPUT", message, offset_bytes=0)
-    return Parsed(_collect(lines, found.append), tuple(found))
+    return Parsed(_collect(lines, found), found.all())
 
 
 def dump_chat(chat: Chat) -> bytes:

@@ -8,6 +8,7 @@ importKoboldLiteChat, importCAIChat, importRisuChat).
 """
 
 from collections.abc import Callable, Iterator
+from itertools import islice
 from typing import Any
 
 from attrs import frozen
@@ -17,7 +18,7 @@ from tavern_format._json_text import JsonObject
 from tavern_format._structure import json_type
 from tavern_format.chat import Chat, ChatHeader, ChatMessage
 from tavern_format.diagnostics import Diagnostic, Parsed
-from tavern_format.errors import MalformedResourceError
+from tavern_format.errors import LimitExceededError, MalformedResourceError
 from tavern_format.limits import DEFAULT_LIMITS, Limits
 
 
@@ -38,8 +39,8 @@ def import_chat(
 ) -> Parsed[tuple[Chat, ...]]:
     """Read a chat of text-generation-webui, Agnai, KoboldAI Lite, CAI Tools or RisuAI (JSON).
 
-    One file may hold several chats. Raises MalformedResourceError (JSON_*, FOREIGN_CHAT_UNKNOWN)
-    and LimitExceededError.
+    One file may hold several chats; `limits.chat_messages` bounds each, its header included.
+    Raises MalformedResourceError (JSON_*, FOREIGN_CHAT_UNKNOWN) and LimitExceededError.
     """
     json_text.check_size(data, limits)
     found: list[Diagnostic] = []
@@ -50,7 +51,7 @@ def import_chat(
     names = Names(user_name, character_name)
     for knows, read in _READERS:
         if knows(document):
-            chats = tuple(_chat(lines) for lines in read(document, names))
+            chats = tuple(_chat(lines, limits) for lines in read(document, names))
             return Parsed(chats, tuple(found))
     message = "no known chat export"
     if "visible" in document and "internal" in document:
@@ -58,10 +59,18 @@ def import_chat(
     raise MalformedResourceError("FOREIGN_CHAT_UNKNOWN", message, path="")
 
 
-def _chat(lines: Iterator[Line]) -> Chat:
+def _chat(lines: Iterator[Line], limits: Limits) -> Chat:
     messages = tuple(
-        ChatMessage(name=name, is_user=is_user, text=text) for is_user, name, text in lines
+        ChatMessage(name=name, is_user=is_user, text=text)
+        for is_user, name, text in islice(lines, limits.chat_messages)
     )
+    if len(messages) == limits.chat_messages:  # the header makes one line more
+        raise LimitExceededError(
+            limit="chat_messages",
+            actual=limits.chat_messages + 1,
+            maximum=limits.chat_messages,
+            unit="lines",
+        )
     header = ChatHeader(user_name="unused", character_name="unused")
     return Chat(header=header, messages=messages)
 

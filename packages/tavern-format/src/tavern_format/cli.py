@@ -8,9 +8,10 @@ line on standard error; exit status 0 is success, 1 an input that cannot be used
 import argparse
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TextIO
 
 import attrs
 
@@ -20,8 +21,9 @@ from tavern_format._card_writing import dump_card, dump_card_charx, dump_card_pn
 from tavern_format._version import __version__
 from tavern_format.card import CardSpec, CharacterCard
 from tavern_format.cli_report import inspection, inspection_lines, printable, problem_line
-from tavern_format.diagnostics import Diagnostic, Severity
-from tavern_format.errors import FormatError, LimitExceededError
+from tavern_format.detection import Detection
+from tavern_format.diagnostics import Diagnostic, Parsed, Severity
+from tavern_format.errors import CarrierError, FormatError, LimitExceededError
 from tavern_format.limits import DEFAULT_LIMITS
 from tavern_format.resource import parse_resource
 from tavern_format.world_book import BookSpelling, WorldBook
@@ -49,16 +51,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         status: int = options.run(options)
         sys.stdout.flush()
-    except CommandError as fault:
-        print(f"tavern-format: {fault}", file=sys.stderr)
-        return 1
-    except BrokenPipeError:
-        # The reader has seen enough; without this Python complains once more at its exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except BrokenPipeError:  # the reader has seen enough
+        _silence(sys.stdout)
         return 0
     except KeyboardInterrupt:
         return 130
+    except (CommandError, OSError, ValueError) as fault:
+        print(f"tavern-format: {_fault_line(fault, options)}", file=sys.stderr)
+        if isinstance(fault, OSError):
+            _silence(sys.stdout)
+        return 1
     return status
+
+
+def _fault_line(fault: Exception, options: argparse.Namespace) -> str:
+    if isinstance(fault, FormatError):  # of a file that is no longer being read: the command's own
+        return f"{_shown(getattr(options, 'file', STANDARD))}: {fault}"
+    if isinstance(fault, OSError):  # files with a name are dealt with where they are opened
+        return f"standard output: {_reason(fault)}"
+    return str(fault) if isinstance(fault, CommandError) else printable(str(fault))
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -86,7 +97,7 @@ def _parser() -> argparse.ArgumentParser:
     convert.add_argument("--to", required=True, choices=TARGETS)
     convert.add_argument("--picture", metavar="PNG", help="picture for --to png")
     _add_output(convert)
-    convert.set_defaults(run=_convert)
+    convert.set_defaults(run=_convert, refuse_arguments=convert.error)
 
     extract = commands.add_parser("extract", help="take the card JSON, or its book, out of a file")
     extract.add_argument("file", metavar="FILE")
@@ -116,12 +127,8 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
 
 
 def _inspect(options: argparse.Namespace) -> int:
-    data = _read(options.file)
-    try:
-        found, parsed = parse_resource(data)
-    except FormatError as fault:
-        raise _unusable(options.file, fault) from None
-    facts = inspection(found, parsed, len(data))
+    found, parsed, size_bytes = _parse_any(options.file)
+    facts = inspection(found, parsed, size_bytes)
     if options.json:
         _print_json({"file": options.file, **facts})
         return 0
@@ -161,6 +168,8 @@ def _problems(file: str) -> tuple[Diagnostic, ...]:
 
 
 def _convert(options: argparse.Namespace) -> int:
+    if options.picture is not None and options.to != "png":
+        options.refuse_arguments("--picture goes with --to png only")
     value = _parse(options.file)
     _write(options, _converted(value, options))
     return 0
@@ -168,88 +177,96 @@ def _convert(options: argparse.Namespace) -> int:
 
 def _converted(value: Any, options: argparse.Namespace) -> bytes:  # noqa: ANN401
     spelling = _BOOK_TARGETS.get(options.to)
+    if spelling is not None:
+        book = value.character_book if isinstance(value, CharacterCard) else value
+        if not isinstance(book, WorldBook):
+            _refuse(f"{_shown(options.file)}: there is no world book in this file")
+        name = Path(options.file).stem if options.file != STANDARD else "world"
+        return dump_world_book(convert_world_book(book, spelling, name=name), indent=4)
+    if not isinstance(value, CharacterCard):
+        _refuse(f"{_shown(options.file)}: only a character card becomes {options.to}")
+    if options.picture is not None:
+        return _card_png(value, options.picture)
+    if options.to == "png":
+        return dump_card_png(value)
+    if options.to == "charx":
+        return dump_card_charx(value)
+    return dump_card(value, spec=_CARD_TARGETS[options.to], indent=4)
+
+
+def _card_png(card: CharacterCard, picture: str) -> bytes:
+    """Put a card into the picture of a file; what is wrong then is the picture's."""
+    data = _read(picture)
     try:
-        if spelling is not None:
-            book = value.character_book if isinstance(value, CharacterCard) else value
-            if not isinstance(book, WorldBook):
-                _refuse(f"{printable(options.file)}: there is no world book in this file")
-            name = Path(options.file).stem if options.file != STANDARD else "world"
-            return dump_world_book(convert_world_book(book, spelling, name=name), indent=4)
-        if not isinstance(value, CharacterCard):
-            _refuse(f"{printable(options.file)}: only a character card becomes {options.to}")
-        if options.to == "png":
-            picture = None if options.picture is None else _read(options.picture)
-            return dump_card_png(value, picture=picture)
-        if options.to == "charx":
-            return dump_card_charx(value)
-        return dump_card(value, spec=_CARD_TARGETS[options.to], indent=4)
-    except FormatError as fault:
-        raise _unusable(options.file, fault) from None
+        return dump_card_png(card, picture=data)
+    except CarrierError as fault:
+        _refuse(f"{_shown(picture)}: {fault}")
 
 
 def _extract(options: argparse.Namespace) -> int:
     card = _parse_card(options.file)
+    if not options.book:
+        result = dump_card(card, indent=4)
+    elif card.character_book is None:
+        _refuse(f"{_shown(options.file)}: the card has no book")
+    else:
+        book = convert_world_book(card.character_book, BookSpelling.WORLD_INFO, name=card.name)
+        result = dump_world_book(book, indent=4)
     if options.files is not None:
         _write_files(Path(options.files), card, force=options.force)
-    if not options.book:
-        _write(options, dump_card(card, indent=4))
-        return 0
-    if card.character_book is None:
-        _refuse(f"{printable(options.file)}: the card has no book")
-    book = convert_world_book(card.character_book, BookSpelling.WORLD_INFO, name=card.name)
-    _write(options, dump_world_book(book, indent=4))
+    _write(options, result)
     return 0
 
 
 def _embed(options: argparse.Namespace) -> int:
     card = _parse_card(options.file)
-    try:
-        if options.into is not None:
-            _write(options, dump_card_png(card, picture=_read(options.into)))
-            return 0
-        book = _parse(options.book)
-        if not isinstance(book, WorldBook):
-            _refuse(f"{printable(options.book)}: this is no world book")
-        name = Path(options.book).stem
-        inner = convert_world_book(book, BookSpelling.CHARACTER_BOOK, name=name)
-        _write(options, dump_card(attrs.evolve(card, character_book=inner), indent=4))
-    except FormatError as fault:
-        raise _unusable(options.into or options.book, fault) from None
+    if options.into is not None:
+        _write(options, _card_png(card, options.into))
+        return 0
+    book = _parse(options.book)
+    if not isinstance(book, WorldBook):
+        _refuse(f"{_shown(options.book)}: this is no world book")
+    inner = convert_world_book(book, BookSpelling.CHARACTER_BOOK, name=Path(options.book).stem)
+    _write(options, dump_card(attrs.evolve(card, character_book=inner), indent=4))
     return 0
 
 
 # --- files -----------------------------------------------------------------------------------
 
 
-def _parse(file: str) -> Any:  # noqa: ANN401
+def _parse_any(file: str) -> tuple[Detection, Parsed[Any], int]:
+    """Parse a file of any kind; the number is its size in bytes."""
+    data = _read(file)
     try:
-        return parse_resource(_read(file))[1].value
+        return (*parse_resource(data), len(data))
     except FormatError as fault:
-        raise _unusable(file, fault) from None
+        raise CommandError(f"{_shown(file)}: {fault}") from None
+
+
+def _parse(file: str) -> Any:  # noqa: ANN401
+    return _parse_any(file)[1].value
 
 
 def _parse_card(file: str) -> CharacterCard:
     value = _parse(file)
     if not isinstance(value, CharacterCard):
-        _refuse(f"{printable(file)}: this is no character card")
+        _refuse(f"{_shown(file)}: this is no character card")
     return value
 
 
 def _read(file: str) -> bytes:
     maximum = DEFAULT_LIMITS.input_bytes
-    try:
+    with _blaming(file):
         if file == STANDARD:
             data = sys.stdin.buffer.read(maximum + 1)
         else:
             with Path(file).open("rb") as stream:
                 data = stream.read(maximum + 1)
-    except OSError as fault:
-        raise CommandError(f"{printable(file)}: {fault.strerror or fault}") from None
     if len(data) > maximum:
         too_large = LimitExceededError(
             limit="input_bytes", actual=len(data), maximum=maximum, unit="bytes"
         )
-        raise _unusable(file, too_large)
+        _refuse(f"{_shown(file)}: {too_large}")
     return data
 
 
@@ -265,23 +282,28 @@ def _write(options: argparse.Namespace, data: bytes) -> None:
 
 
 def _write_file(path: Path, data: bytes, *, force: bool) -> None:
-    try:
-        with path.open("wb" if force else "xb") as stream:
-            stream.write(data)
-    except FileExistsError:
-        raise CommandError(f"{printable(str(path))}: exists (--force overwrites it)") from None
-    except OSError as fault:
-        raise CommandError(f"{printable(str(path))}: {fault.strerror or fault}") from None
+    if path.exists() and not force:
+        _refuse(f"{_shown(str(path))}: exists (--force overwrites it)")
+    with _blaming(str(path)), path.open("wb" if force else "xb") as stream:
+        stream.write(data)
 
 
 def _write_files(folder: Path, card: CharacterCard, *, force: bool) -> None:
-    """Write the card's files; the reader has refused every path that leads out of the folder."""
-    for name, data in card.files.items():
-        path = folder / name
-        try:
+    """Write the card's files below a folder, after a look at all their paths.
+
+    The reader has left out every name that leads out of the folder; this is the second lock. It
+    also holds against links that lie in the folder already.
+    """
+    with _blaming(str(folder)):
+        root = Path(os.path.realpath(folder))
+        paths = {name: Path(os.path.realpath(root / name)) for name in card.files}
+    for name, path in paths.items():
+        if root not in path.parents:
+            _refuse(f"{_shown(name)}: leads out of the folder")
+    for name, path in paths.items():
+        data = card.files[name]
+        with _blaming(str(folder / name)):
             path.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as fault:
-            raise CommandError(f"{printable(str(path))}: {fault.strerror or fault}") from None
         _write_file(path, data, force=force)
 
 
@@ -305,9 +327,28 @@ def _problem_json(problem: Diagnostic) -> dict[str, str]:
     }
 
 
-def _unusable(file: str, fault: FormatError) -> CommandError:
-    name = "standard input" if file == STANDARD else printable(file)
-    return CommandError(f"{name}: {fault}")
+@contextmanager
+def _blaming(file: str) -> Iterator[None]:
+    """Name the file in what the system says about it."""
+    try:
+        yield
+    except OSError as fault:
+        raise CommandError(f"{_shown(file)}: {_reason(fault)}") from None
+
+
+def _reason(fault: OSError) -> str:
+    return printable(fault.strerror or str(fault))
+
+
+def _shown(file: str) -> str:
+    return "standard input" if file == STANDARD else printable(file)
+
+
+def _silence(stream: TextIO) -> None:
+    """Let what is left in a broken stream go nowhere: Python would complain again at its exit."""
+    with suppress(OSError, ValueError):  # a stream without a number of its own has no such trouble
+        number = stream.fileno()
+        os.dup2(os.open(os.devnull, os.O_WRONLY), number)
 
 
 def _refuse(message: str) -> NoReturn:

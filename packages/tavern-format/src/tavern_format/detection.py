@@ -71,15 +71,28 @@ def _has(*keys: str) -> Callable[[JsonObject], bool]:
 _ABSENT = object()
 
 
+_GREETED = ("first_mes", "mes_example")
+"""Keys of a card's top level that no other kind has."""
+_DESCRIBED = ("description", "personality", "scenario", "greeting")
+"""Keys of a card's top level that others have too; they make a card beside a name only."""
+
+
 def _is_card(found: JsonObject) -> bool:
-    data = found.get("data")
+    """Know a card by marks of its own."""
     if "spec" in found:
         return not str(found["spec"]).startswith("lorebook")
-    in_data = isinstance(data, dict) and ("first_mes" in data or "description" in data)
-    greeting = "name" in found and not found.keys().isdisjoint(
-        ("description", "first_mes", "personality", "scenario", "mes_example", "greeting")
+    data = found.get("data")
+    in_data = (
+        isinstance(data, dict)
+        and "entries" not in data
+        and ("first_mes" in data or "description" in data)
     )
+    greeting = "name" in found and not found.keys().isdisjoint(_GREETED)
     return in_data or greeting or "char_name" in found
+
+
+def _is_described(found: JsonObject) -> bool:
+    return "name" in found and not found.keys().isdisjoint(_DESCRIBED)
 
 
 def _is_book(found: JsonObject) -> bool:
@@ -125,13 +138,14 @@ SHAPES: tuple[tuple[ResourceKind, Shape], ...] = (
     (ResourceKind.CHAT, lambda found: "chat_metadata" in found or "mes" in found),
     (ResourceKind.REGEX_SCRIPTS, lambda found: "scriptName" in found or "findRegex" in found),
     (ResourceKind.PROMPT_EXPORT, _is_prompt_export),
+    (ResourceKind.CHARACTER_CARD, _is_card),
     *((kind, shape) for _, kind, shape in TEXT_COMPLETION_SHAPES),
     (ResourceKind.PERSONAS, lambda found: "personas" in found),
     (ResourceKind.QUICK_REPLIES, lambda found: "qrList" in found or "quickReplySlots" in found),
     (ResourceKind.GROUP, _has("members", "chat_id")),
-    (ResourceKind.CHARACTER_CARD, _is_card),
     (ResourceKind.WORLD_BOOK, _is_book),
     (ResourceKind.CHAT_COMPLETION_PRESET, _is_preset),
+    (ResourceKind.CHARACTER_CARD, _is_described),
     (ResourceKind.FOREIGN_CHAT, _is_foreign_chat),
     (ResourceKind.MASTER_PRESET, _is_master),
     (ResourceKind.CHARACTER_CARD, lambda found: isinstance(found.get("name"), str)),

@@ -12,6 +12,9 @@ from attrs import frozen
 
 T = TypeVar("T")
 
+_TOKEN_CHARS = 256
+"""Of one key in a pointer: a key may be as long as the file, and stands in many pointers."""
+
 
 class Severity(StrEnum):
     """How much a diagnostic matters to the person who owns the file."""
@@ -47,15 +50,57 @@ class Parsed(Generic[T]):
 def pointer(path: str, *tokens: str | int) -> str:
     """Extend a JSON pointer by object keys and array indices, escaped as RFC 6901 asks.
 
+    A key of over 256 characters is cut and ends in an ellipsis: such a pointer only hints.
+
     >>> pointer("/data", "a/b", 0)
     '/data/a~1b/0'
     """
-    escaped = (str(token).replace("~", "~0").replace("/", "~1") for token in tokens)
-    return "/".join((path, *escaped))
+    return "/".join((path, *map(_escaped, tokens)))
+
+
+def _escaped(token: str | int) -> str:
+    text = str(token)
+    if len(text) > _TOKEN_CHARS:
+        text = text[:_TOKEN_CHARS] + "\N{HORIZONTAL ELLIPSIS}"
+    return text.replace("~", "~0").replace("/", "~1")
 
 
 Report = Callable[[Diagnostic], None]
-"""Where parsing steps put their diagnostics: usually `list.append`."""
+"""Where parsing steps put their diagnostics: a `Remarks`, or `list.append`."""
+
+
+class Remarks:
+    """A bounded `Report`: the first diagnostics of one parse, and what was left out.
+
+    A small file can be odd in millions of places. Call it as a report, then ask for `all`.
+    """
+
+    __slots__ = ("_dropped", "_kept", "_maximum")
+
+    def __init__(self, maximum: int) -> None:
+        """Keep at most `maximum` diagnostics (see `Limits.diagnostics`)."""
+        self._maximum = maximum
+        self._kept: list[Diagnostic] = []
+        self._dropped: set[Severity] = set()
+
+    def __call__(self, remark: Diagnostic) -> None:
+        """Keep a diagnostic, or only its severity when there are too many."""
+        if len(self._kept) < self._maximum:
+            self._kept.append(remark)
+        else:
+            self._dropped.add(remark.severity)
+
+    def all(self) -> tuple[Diagnostic, ...]:
+        """Give the diagnostics in their order.
+
+        One DIAGNOSTICS_DROPPED at the end stands for those left out. It is as severe as the worst
+        of them, an information at least, so that a long list never makes a file look better.
+        """
+        worst = next((severity for severity in Severity if severity in self._dropped), None)
+        if worst is None:
+            return tuple(self._kept)
+        message = f"only the first {self._maximum} remarks are listed; there are more"
+        return (*self._kept, Diagnostic("DIAGNOSTICS_DROPPED", worst, "", message))
 
 
 def warn(report: Report, code: str, path: str, message: str) -> None:

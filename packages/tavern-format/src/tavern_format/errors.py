@@ -5,7 +5,7 @@ An exception means that the bytes cannot be used at all. Content that is odd but
 ever holds text from the resource, so errors may be logged and shared.
 """
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 
 class FormatError(ValueError):
@@ -24,8 +24,18 @@ class FormatError(ValueError):
         """Give code, message and place on one line."""
         return f"{self.code}: {self.message}{self._place()}"
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copy and pickle by the facts: the classes are called with facts, not with `args`."""
+        return _restored, (type(self), self.args, dict(self.__dict__))
+
     def _place(self) -> str:
         return ""
+
+
+def _restored(kind: type[FormatError], args: tuple[Any, ...], facts: dict[str, Any]) -> FormatError:
+    fault = kind.__new__(kind, *args)
+    fault.__dict__.update(facts)
+    return fault
 
 
 class MalformedResourceError(FormatError):

@@ -25,11 +25,13 @@ class Limits:
     input_bytes: int = _limit(256 * MIB)
     """Size of any input, carriers included."""
     json_bytes: int = _limit(64 * MIB)
-    """Size of one JSON or YAML document, also of one inside a carrier."""
+    """Size of one JSON document, also of one inside a carrier."""
+    yaml_bytes: int = _limit(MIB)
+    """Size of one YAML document: its reader is about a hundred times slower than that of JSON."""
     json_depth_levels: int = _limit(512)
     """Nesting of arrays and objects; the outermost counts 1. Python 3.11 itself stops near 990."""
     json_nodes: int = _limit(8_000_000)
-    """Values in one document, counted no lower than they are."""
+    """Values in one document, counted no lower than they are: commas in texts count as well."""
     string_chars: int = _limit(16 * MIB)
     """Code points of one JSON string."""
     entries: int = _limit(200_000)
@@ -46,6 +48,8 @@ class Limits:
     """All files of one archive together, after decompression."""
     zip_ratio: int = _limit(1_100)
     """Expanded size of one file over its stored size; deflate itself cannot pass about 1,032."""
+    diagnostics: int = _limit(10_000)
+    """Remarks kept of one parse; more are summed up in one DIAGNOSTICS_DROPPED."""
 
 
 DEFAULT_LIMITS = Limits()

@@ -97,15 +97,8 @@ def parse_personas(data: bytes, *, limits: Limits = DEFAULT_LIMITS) -> Parsed[Pe
     for avatar in descriptions.keys() - names.keys():
         message = "a description without a persona: SillyTavern skips it, it is kept"
         info(found.append, "PERSONA_MISSING", pointer("/persona_descriptions", avatar), message)
-    default = document.get("default_persona")
-    return Parsed(
-        PersonaBackup(
-            personas=personas,
-            default_persona=default if isinstance(default, str) else None,
-            raw=document,
-        ),
-        tuple(found),
-    )
+    backup = PersonaBackup(personas=personas, default_persona=_default_of(document), raw=document)
+    return Parsed(backup, tuple(found))
 
 
 def dump_personas(backup: PersonaBackup, *, indent: int | None = None) -> bytes:
@@ -129,10 +122,8 @@ def dump_personas(backup: PersonaBackup, *, indent: int | None = None) -> bytes:
         "personas": _like(backup.raw.get("personas"), names),
         "persona_descriptions": _like(backup.raw.get("persona_descriptions"), descriptions),
     }
-    if backup.default_persona is not None or "default_persona" not in done:
+    if backup.default_persona != _default_of(backup.raw):
         done["default_persona"] = backup.default_persona
-    if "default_persona" not in backup.raw and backup.default_persona is None:
-        del done["default_persona"]
     return json_text.dump(done, indent=indent)
 
 
@@ -157,6 +148,11 @@ def restore_personas(current: Mapping[str, Any], backup: Mapping[str, Any]) -> J
         "persona_descriptions": descriptions,
         "default_persona": default if known else current.get("default_persona"),
     }
+
+
+def _default_of(document: Mapping[str, Any]) -> str | None:
+    default = document.get("default_persona")
+    return default if isinstance(default, str) else None
 
 
 def _members(document: JsonObject, key: str) -> JsonObject:

@@ -130,7 +130,8 @@ def read_png_assets(data: bytes, limits: Limits, report: Report) -> "PngAssets":
     """Give the asset chunks of RisuAI and V3 cards by name, each decoded when it is asked for.
 
     The name is what follows `chara-ext-asset_:` or `chara-ext-asset_`, and what follows `__asset:`
-    in the card. Raises as `walk_chunks`.
+    in the card, with forward slashes. Diagnostics: PNG_ASSET_UNSAFE (a name that leads out of a
+    folder; it is left out), PNG_ASSET_REPEATED (the first one counts). Raises as `walk_chunks`.
     """
     return _assets(_walk(data, limits, _ignore, strict=False).chunks, limits, report)
 
@@ -138,7 +139,7 @@ def read_png_assets(data: bytes, limits: Limits, report: Report) -> "PngAssets":
 def _assets(chunks: Iterable[Chunk], limits: Limits, report: Report) -> "PngAssets":
     assets: dict[str, Chunk] = {}
     for chunk in chunks:
-        name = text.asset_name(chunk)
+        name = text.asset_name(chunk, report)
         if name is None:
             continue
         if name in assets:
@@ -174,13 +175,35 @@ class PngAssets(Mapping[str, bytes]):
         """Count the assets."""
         return len(self._chunks)
 
+    def __copy__(self) -> "PngAssets":
+        """Give itself: it never changes."""
+        return self
+
+    def __deepcopy__(self, _: object) -> "PngAssets":
+        """Give itself: it never changes."""
+        return self
+
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle as a plain dictionary of everything."""
-        return dict, (dict(self),)
+        """Pickle the chunks undecoded, as plain bytes: a view cannot be pickled."""
+        chunks = {
+            name: (chunk.type, bytes(chunk.data), chunk.offset_bytes, chunk.crc_ok)
+            for name, chunk in self._chunks.items()
+        }
+        return _unpickled_assets, (chunks, self._limits)
 
     def __repr__(self) -> str:
         """Show the names only: content may be large."""
         return f"PngAssets({list(self._chunks)!r})"
+
+
+def _unpickled_assets(
+    chunks: Mapping[str, tuple[bytes, bytes, int, bool]], limits: Limits
+) -> PngAssets:
+    listed = {
+        name: Chunk(kind, memoryview(body), offset_bytes, crc_ok=crc_ok)
+        for name, (kind, body, offset_bytes, crc_ok) in chunks.items()
+    }
+    return PngAssets(listed, limits)
 
 
 def write_card_chunks(

@@ -9,7 +9,7 @@ public/scripts/PromptManager.js (sanitizeServiceSettings, checkForMissingPrompts
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from attrs import frozen
@@ -143,9 +143,11 @@ def complete_prompts(
 
     Old `main_prompt`-like settings become prompts, missing default prompts are appended (with the
     text `default_texts` names for their identifier, else none), a missing order of character id
-    100001 is filled in, order lines without a prompt go. Odd items are reported and skipped where
-    SillyTavern would fail. `make_identifier(n)` names a nameless prompt by its index (SillyTavern
-    draws a random one). Returns a new object.
+    100001 is filled in, order lines without a prompt go. Odd items are reported (ITEM_TYPE) and
+    skipped where SillyTavern would fail. `make_identifier(n)` names a nameless prompt by its index
+    (SillyTavern draws a random one), by a greater number where that name is taken. Returns a new
+    object. Raises MalformedResourceError (PRESET_SHAPE) where the prompts are no array, ValueError
+    where `make_identifier` runs out of free names.
     """
     texts = {} if default_texts is None else default_texts
     done = dict(preset)
@@ -163,20 +165,49 @@ def complete_prompts(
 
 
 def _prompts(
-    preset: JsonObject, report: Report, make_identifier: Callable[[int], str]
+    preset: Mapping[str, Any], report: Report, make_identifier: Callable[[int], str]
 ) -> Iterator[JsonObject]:
-    given = preset.get("prompts")
-    if given is not None and not isinstance(given, list):
-        message = f"the prompts must be an array, not {json_type(given)}"
-        raise MalformedResourceError("PRESET_SHAPE", message, path="/prompts")
-    for at, prompt in enumerate(given or []):
+    given = [] if preset.get("prompts") is None else _array(preset, "prompts")
+    usable = dict(_usable(given, "/prompts", report))
+    taken = {prompt.get("identifier") for prompt in usable.values()}
+    taken.update(prompt["identifier"] for prompt in DEFAULT_PROMPTS)
+    further = iter(range(len(given), 2 * len(given) + len(taken)))
+    for at, prompt in usable.items():
+        if prompt.get("identifier"):
+            yield prompt
+            continue
+        number: int | None = at
+        while number is not None and (name := make_identifier(number)) in taken:
+            number = next(further, None)
+        if number is None:
+            message = "make_identifier gives names only that are taken"
+            raise ValueError(message)
+        taken.add(name)
+        yield {**prompt, "identifier": name}
+
+
+def _usable(
+    prompts: Iterable[object], path: str, report: Report
+) -> Iterator[tuple[int, JsonObject]]:
+    """Pick the prompts whose identifier, if any, can be one; report every other item."""
+    for at, prompt in enumerate(prompts):
         if not isinstance(prompt, dict):
             message = f"{json_type(prompt)} is no prompt; it was skipped"
-            error(report, "ITEM_TYPE", pointer("/prompts", at), message)
-        elif prompt.get("identifier"):
-            yield prompt
+            error(report, "ITEM_TYPE", pointer(path, at), message)
+        elif isinstance(prompt.get("identifier"), dict | list):
+            message = f"{json_type(prompt['identifier'])} is no identifier; the prompt was skipped"
+            error(report, "ITEM_TYPE", pointer(path, at, "identifier"), message)
         else:
-            yield {**prompt, "identifier": make_identifier(at)}
+            yield at, prompt
+
+
+def _array(preset: Mapping[str, Any], key: str) -> list[Any]:
+    value = preset.get(key)
+    if not isinstance(value, list):
+        found = json_type(value) if key in preset else "nothing"
+        message = f"`{key}` must be an array, not {found}"
+        raise MalformedResourceError("PRESET_SHAPE", message, path=pointer("", key))
+    return value
 
 
 def _with_text(prompt: JsonObject, texts: Mapping[str, str]) -> JsonObject:
@@ -218,15 +249,20 @@ def _orders(preset: JsonObject, known: set[str], report: Report) -> list[JsonObj
 
 
 def _known_lines(lines: list[Any], known: set[str], report: Report) -> list[Any]:
-    kept = [line for line in lines if isinstance(line, dict) and line.get("identifier") in known]
+    kept = [line for line in lines if isinstance(line, dict) and _names_one_of(line, known)]
     if len(kept) < len(lines):
         message = "lines without a prompt were dropped"
         info(report, "PROMPT_ORDER_ORPHAN", "/prompt_order", message)
     return kept
 
 
-def _is_global(group: JsonObject) -> bool:
-    return str(group.get("character_id")) == str(GLOBAL_ORDER_ID)
+def _names_one_of(line: JsonObject, known: set[str]) -> bool:
+    identifier = line.get("identifier")
+    return not isinstance(identifier, dict | list) and identifier in known
+
+
+def _is_global(group: object) -> bool:
+    return isinstance(group, dict) and str(group.get("character_id")) == str(GLOBAL_ORDER_ID)
 
 
 def merge_prompt_export(
@@ -235,27 +271,44 @@ def merge_prompt_export(
     """Merge a prompt-manager export into a preset: newer prompts win, by identifier.
 
     The preset should have gone through `complete_prompts`. The lines of the export's order replace
-    the lines of the present order one by one, as SillyTavern's merge does. Raises
-    MalformedResourceError (PROMPT_EXPORT_SHAPE) where SillyTavern refuses or fails.
+    the lines of the present order one by one, as SillyTavern's merge does. Prompts of either side
+    that SillyTavern would fail on are left out, each with an ITEM_TYPE diagnostic. Raises
+    MalformedResourceError (PROMPT_EXPORT_SHAPE, PRESET_SHAPE) where SillyTavern refuses or fails.
     """
     data = _export_data(export)
-    merged = {prompt["identifier"]: prompt for prompt in preset["prompts"]}
+    merged: dict[Any, JsonObject] = {}
+    for at, prompt in _usable(_array(preset, "prompts"), "/prompts", report):
+        if prompt.get("identifier") is None:
+            _remark_nameless(pointer("/prompts", at), report)
+        else:
+            merged[prompt["identifier"]] = prompt
     for at, prompt in enumerate(data["prompts"]):
         if isinstance(prompt, dict) and isinstance(prompt.get("identifier"), str):
             merged[prompt["identifier"]] = {**merged.get(prompt["identifier"], {}), **prompt}
         else:
-            message = "a prompt without an identifier was skipped"
-            warn(report, "ITEM_TYPE", pointer("/data/prompts", at), message)
+            _remark_nameless(pointer("/data/prompts", at), report)
     lines = data.get("prompt_order")
     orders = [
-        _merge_order(group, lines) if _is_global(group) and isinstance(lines, list) else group
-        for group in preset["prompt_order"]
+        _merge_order(group, lines, pointer("/prompt_order", at), report)
+        if _is_global(group) and isinstance(lines, list)
+        else group
+        for at, group in enumerate(_array(preset, "prompt_order"))
     ]
     return {**preset, "prompts": list(merged.values()), "prompt_order": orders}
 
 
-def _merge_order(group: JsonObject, lines: list[Any]) -> JsonObject:
-    return {**group, "order": [*lines, *group["order"][len(lines) :]]}
+def _remark_nameless(path: str, report: Report) -> None:
+    message = "a prompt without an identifier was skipped"
+    warn(report, "ITEM_TYPE", path, message)
+
+
+def _merge_order(group: JsonObject, lines: list[Any], path: str, report: Report) -> JsonObject:
+    present = group.get("order")
+    if not isinstance(present, list):
+        message = f"the order is {json_type(present)}; the lines of the export replace it"
+        error(report, "ITEM_TYPE", pointer(path, "order"), message)
+        present = []
+    return {**group, "order": [*lines, *present[len(lines) :]]}
 
 
 def _export_data(export: Mapping[str, Any]) -> JsonObject:

@@ -11,7 +11,7 @@ from tavern_format import _json_text as json_text
 from tavern_format._json_text import JsonObject
 from tavern_format._kinds import ANYTHING, TEXT, nested_many
 from tavern_format._structure import Field, Origin, Spec, json_type
-from tavern_format.diagnostics import Diagnostic, Parsed
+from tavern_format.diagnostics import Parsed, Remarks
 from tavern_format.errors import MalformedResourceError
 from tavern_format.limits import DEFAULT_LIMITS, Limits
 from tavern_format.preset import ORDER_ENTRY_SPEC, PROMPT_SPEC, OrderEntry, Prompt
@@ -44,13 +44,13 @@ _SPEC = Spec(
 
 def parse_prompt_export(data: bytes, *, limits: Limits = DEFAULT_LIMITS) -> Parsed[PromptExport]:
     """Parse an export of prompts. Raises MalformedResourceError (JSON_*, PROMPT_EXPORT_SHAPE)."""
-    json_text.check_size(data, limits)
-    found: list[Diagnostic] = []
-    document = json_text.load(data, limits, found.append)
+    data = json_text.as_bytes(data, limits)
+    found = Remarks(limits.diagnostics)
+    document = json_text.load(data, limits, found)
     if not isinstance(document, dict) or not _has_prompts(document):
         message = f"an export of prompts has `data.prompts`; this is {json_type(document)} without"
         raise MalformedResourceError("PROMPT_EXPORT_SHAPE", message, path="")
-    return Parsed(_SPEC.decode(document, "", found.append), tuple(found))
+    return Parsed(_SPEC.decode(document, "", found), found.all())
 
 
 def dump_prompt_export(export: PromptExport, *, indent: int | None = None) -> bytes:

@@ -12,7 +12,7 @@ from tavern_format._json_text import JsonObject
 from tavern_format._kinds import FLAG, TEXT, js_truthy, nested_many, number
 from tavern_format._structure import Field, Origin, Spec, json_type
 from tavern_format.diagnostics import Diagnostic, Parsed, info
-from tavern_format.errors import MalformedResourceError
+from tavern_format.errors import LimitExceededError, MalformedResourceError
 from tavern_format.limits import DEFAULT_LIMITS, Limits
 
 SET_VERSION = 2
@@ -72,7 +72,7 @@ _SET_SPEC = Spec(
 def parse_quick_replies(data: bytes, *, limits: Limits = DEFAULT_LIMITS) -> Parsed[QuickReplySet]:
     """Parse a set of quick replies; slots of the older form are converted with a diagnostic.
 
-    Raises MalformedResourceError (JSON_*, QUICK_REPLIES_SHAPE).
+    Raises MalformedResourceError (JSON_*, QUICK_REPLIES_SHAPE) and LimitExceededError.
     """
     json_text.check_size(data, limits)
     found: list[Diagnostic] = []
@@ -80,7 +80,13 @@ def parse_quick_replies(data: bytes, *, limits: Limits = DEFAULT_LIMITS) -> Pars
     if not isinstance(document, dict):
         message = f"quick replies are an object, not {json_type(document)}"
         raise MalformedResourceError("QUICK_REPLIES_SHAPE", message, path="")
-    if not _is_current(document):
+    is_current = _is_current(document)
+    listed = document.get("qrList" if is_current else "quickReplySlots")
+    if isinstance(listed, list) and len(listed) > limits.entries:
+        raise LimitExceededError(
+            limit="entries", actual=len(listed), maximum=limits.entries, unit="quick replies"
+        )
+    if not is_current:
         document = migrate_quick_replies(document)
         message = "the older form with slots was converted"
         info(found.append, "QUICK_REPLIES_MIGRATED", "", message)
@@ -100,16 +106,27 @@ def _is_current(document: JsonObject) -> bool:
     return version == SET_VERSION and isinstance(version, int) and not isinstance(version, bool)
 
 
-_EVENTS = (
-    ("executeOnStartup", "autoExecute_appStartup"),
-    ("executeOnUser", "autoExecute_userMessage"),
-    ("executeOnAi", "autoExecute_botMessage"),
-    ("executeOnChatChange", "autoExecute_chatLoad"),
-    ("executeOnGroupMemberDraft", "autoExecute_groupMemberDraft"),
-    ("executeOnNewChat", "autoExecute_newChat"),
-    ("executeBeforeGeneration", "autoExecute_beforeGeneration"),
+_Filled = tuple[tuple[str, str, Any], ...]
+"""New key, old key, and the value where the old one says nothing."""
+_SET_KEYS: _Filled = (
+    ("disableSend", "quickActionEnabled", False),
+    ("placeBeforeInput", "placeBeforeInputEnabled", False),
+    ("injectInput", "AutoInputInject", False),
 )
-"""Switch of a button, and of the slot it comes from."""
+_BUTTON_KEYS: _Filled = (
+    ("label", "label", ""),
+    ("title", "title", ""),
+    ("message", "mes", ""),
+    ("isHidden", "hidden", False),
+    ("executeOnStartup", "autoExecute_appStartup", False),
+    ("executeOnUser", "autoExecute_userMessage", False),
+    ("executeOnAi", "autoExecute_botMessage", False),
+    ("executeOnChatChange", "autoExecute_chatLoad", False),
+    ("executeOnGroupMemberDraft", "autoExecute_groupMemberDraft", False),
+    ("executeOnNewChat", "autoExecute_newChat", False),
+    ("executeBeforeGeneration", "autoExecute_beforeGeneration", False),
+    ("automationId", "automationId", ""),
+)
 
 
 def migrate_quick_replies(raw: JsonObject) -> JsonObject:
@@ -125,29 +142,23 @@ def migrate_quick_replies(raw: JsonObject) -> JsonObject:
     return {
         **raw,
         "version": SET_VERSION,
-        "disableSend": _or(raw.get("quickActionEnabled"), fallback=False),
-        "placeBeforeInput": _or(raw.get("placeBeforeInputEnabled"), fallback=False),
-        "injectInput": _or(raw.get("AutoInputInject"), fallback=False),
+        **_filled(raw, _SET_KEYS),
         "qrList": [_button(slot, at) for at, slot in enumerate(slots) if isinstance(slot, dict)],
     }
 
 
 def _button(slot: JsonObject, at: int) -> JsonObject:
+    menu = slot.get("contextMenu")
     return {
         "id": at + 1,
-        "label": _or(slot.get("label"), fallback=""),
-        "title": _or(slot.get("title"), fallback=""),
-        "message": _or(slot.get("mes"), fallback=""),
-        "isHidden": _or(slot.get("hidden"), fallback=False),
-        **{new: _or(slot.get(old), fallback=False) for new, old in _EVENTS},
-        "automationId": _or(slot.get("automationId"), fallback=""),
+        **_filled(slot, _BUTTON_KEYS),
         "contextList": [
             {"set": item.get("preset"), "isChained": item.get("chain")}
-            for item in slot.get("contextMenu") or []
+            for item in (menu if isinstance(menu, list) else [])
             if isinstance(item, dict)
         ],
     }
 
 
-def _or(value: Any, *, fallback: object) -> Any:  # noqa: ANN401
-    return value if js_truthy(value) else fallback
+def _filled(raw: JsonObject, table: _Filled) -> JsonObject:
+    return {new: raw[old] if js_truthy(raw.get(old)) else fallback for new, old, fallback in table}

@@ -128,7 +128,10 @@ TextPreset = (
 
 @frozen(kw_only=True)
 class MasterPreset:
-    """Several presets in one file; a section that is not there is None."""
+    """Several presets in one file; a section that is not there is None.
+
+    Setting a section to None takes it out of the file.
+    """
 
     instruct: InstructPreset | None = None
     context: ContextPreset | None = None
@@ -243,6 +246,8 @@ def _to_json(preset: TextPreset | MasterPreset) -> JsonObject:
             for name in _SPECS
             if (section := getattr(preset, name)) is not None
         }
-        return {**preset.raw, **sections}
+        raw = dict(preset.raw)
+        gone = {name for name in master_sections(raw) if name in _SPECS and name not in sections}
+        return {**{key: value for key, value in raw.items() if key not in gone}, **sections}
     spec = next(spec for spec in _SPECS.values() if isinstance(preset, spec.model))
     return spec.encode(preset)

@@ -146,6 +146,13 @@ def fuzz(session: nox.Session) -> None:
 
 
 @nox.session(default=False)
+def oracle(session: nox.Session) -> None:
+    """Compare random scans with SillyTavern itself: needs Node 20 and npm; `-- --cases 5000`."""
+    install(session, *PACKAGES)
+    session.run("python", "-m", "tests.oracle", *session.posargs)
+
+
+@nox.session(default=False)
 def bench(session: nox.Session) -> None:
     """Run the benchmarks in packages/*/benchmarks; `-- WORD` only those with it in their path."""
     install(session, *PACKAGES, group="bench")

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 
 import tavern_compiler as compiler
@@ -49,17 +50,79 @@ preset = fmt.complete_prompts(json.loads(PRESET), drop)
 pattern = fmt.parse_key_regex("/st(o)rm/iu") or sys.exit("no pattern")
 index = matcher.compile_index([matcher.NamedBook(name="b", book=book)])
 scan = matcher.ScanContext(messages=(matcher.ScanMessage(identity="1", text="A storm."),))
+timed = {"sticky": {"b.0": {"hash": 1, "start": 1, "end": 3, "protected": False}}, "cooldown": {}}
+
+said = fmt.ChatMessage(name="User", is_user=True, text="{{char}} {{user}}")
+asked = compiler.ProjectionInput(
+    preset=fmt.parse_preset(PRESET).value, character=card, chat=(said,)
+)
+frozen_run = compiler.FrozenRun(inputs=compiler.prompt_inputs(asked))
+projected = compiler.project_messages(asked, count_tokens=len)
+captured = compiler.snapshot_of(projected, matcher.match(index, scan).placement)
+
+MACRO_TEXT = (
+    "{{user}} {{random::a::b}} {{roll:1d6}} {{pick::a::b}} {{date}} {{idle_duration}} {{unknown}}"
+    "{{timeDiff::2024-01-01::March 1, 2024}} {{setvar::x::1}}{{.x++}} {{if .x}}1{{else}}2{{/if}}"
+)
+macro_context = compiler.MacroContext(now=datetime(2024, 1, 1, tzinfo=UTC), dice=lambda _: 0.5)
+
+TRACE_LOG = (
+    b'{"version": 3, "id": "s", "createdAt": 1}\n'
+    b'{"seq": 0, "type": "request/header", "data": {"header": {"config": {}}}}\n'
+    b'{"seq": 1, "type": "turn/end", "data": {"turn": 1, "reason": {"kind": "error", "error": '
+    b'{"code": "X"}}}}\n'
+)
+OLD_AUDITS = b"""{"schemaVersion": 1, "sessions": {"s": {"records": [
+    {"id": "1:1:1", "turn": 1, "step": 1, "attempt": 1}]}}}"""
+OLD_RECORDS = b"""{"schemaVersion": 3, "records": [
+    {"schemaVersion": 3, "id": "o", "sessionId": "s"}]}"""
+named = trace.CaptureIdentity(record_id="r", session_id="s", turn=1, step=1, attempt=1, at_ms=1)
+session = trace.load_history(TRACE_LOG)
+header = trace.header_facts(session) or sys.exit("no header")
+profile = trace.CompiledProfile(system_text="text")
+sections = (trace.AssembledText(name="n", text="text"),)
+capture = trace.Capture(
+    identity=named,
+    assembly=trace.OfficialAssembly(sections=sections),
+    audit=trace.new_audit(profile, named),
+)
+record = trace.begin(capture)
+request = trace.SentRequest(system="text")
+store = trace.put(trace.TraceStore(), record)
+old = trace.load_legacy_assemblies(OLD_RECORDS)
 
 CALLS: Calls = {
     "tavern_compiler.compile_profile": lambda: compiler.compile_profile(
         compiler.CompileInput(character=card)
     ),
-    "tavern_compiler.expand_macros": lambda: compiler.expand_macros(
-        "{{user}}", compiler.MacroContext()
+    "tavern_compiler.dump_frozen_run": lambda: compiler.dump_frozen_run(frozen_run),
+    "tavern_compiler.dump_prompt_snapshot": lambda: compiler.dump_prompt_snapshot(captured),
+    "tavern_compiler.expand_macros": lambda: [
+        compiler.expand_macros(MACRO_TEXT, macro_context, compiler.MacroSettings(profile=profile))
+        for profile in compiler.MacroProfile
+    ],
+    "tavern_compiler.expand_with": lambda: compiler.expand_with(compiler.MacroContext())(
+        "{{user}}", compiler.MacroScope(), None
     ),
+    "tavern_compiler.limit_history": lambda: compiler.limit_history(frozen_run.inputs, 1),
     "tavern_compiler.lore_entries": lambda: compiler.lore_entries(
         matcher.match(index, scan).placement
     ),
+    "tavern_compiler.parse_frozen_run": lambda: compiler.parse_frozen_run(
+        compiler.dump_frozen_run(frozen_run)
+    ),
+    "tavern_compiler.parse_prompt_snapshot": lambda: compiler.parse_prompt_snapshot(
+        compiler.dump_prompt_snapshot(captured)
+    ),
+    "tavern_compiler.project_messages": lambda: compiler.project_messages(asked, count_tokens=len),
+    "tavern_compiler.project_prompt_inputs": lambda: compiler.project_prompt_inputs(
+        frozen_run.inputs, asked.preset, count_tokens=len
+    ),
+    "tavern_compiler.prompt_inputs": lambda: compiler.prompt_inputs(asked),
+    "tavern_compiler.snapshot_of": lambda: compiler.snapshot_of(
+        projected, matcher.match(index, scan).placement
+    ),
+    "tavern_compiler.snapshot_parts": lambda: compiler.snapshot_parts(captured),
     "tavern_format.book_to_json": lambda: fmt.book_to_json(book),
     "tavern_format.card_to_json": lambda: fmt.card_to_json(card),
     "tavern_format.classify_key": lambda: fmt.classify_key("/a/i"),
@@ -128,16 +191,73 @@ CALLS: Calls = {
     "tavern_format.split_keys": lambda: fmt.split_keys("a, /b,c/i"),
     "tavern_format.to_subject": lambda: fmt.to_subject("\U0001f327", "utf16"),
     "tavern_format.translate": lambda: fmt.translate(pattern),
+    "tavern_matcher.compile_bounded": lambda: matcher.compile_bounded(pattern),
     "tavern_matcher.compile_index": lambda: matcher.compile_index(
         [matcher.NamedBook(name="b", book=book)]
     ),
     "tavern_matcher.explain": lambda: [
         matcher.explain(decision) for decision in matcher.match(index, scan).decisions
     ],
-    "tavern_matcher.match": lambda: matcher.match(index, scan),
-    "tavern_trace.counts": lambda: trace.counts("a"),
-    "tavern_trace.digest": lambda: trace.digest({"a": 1}),
-    "tavern_trace.json_stringify": lambda: trace.json_stringify([1.5]),
+    "tavern_matcher.match": lambda: repr(matcher.match(index, scan).placement),
+    "tavern_matcher.state_from_json": lambda: matcher.state_from_json(timed),
+    "tavern_matcher.state_to_json": lambda: matcher.state_to_json(matcher.state_from_json(timed)),
+    "tavern_matcher.what_if": lambda: matcher.what_if(
+        index, scan, matcher.EntryId(book="b", index=0)
+    ),
+    "tavern_trace.audits_document": lambda: trace.audits_document(store, "s"),
+    "tavern_trace.begin": lambda: trace.begin(capture, record),
+    "tavern_trace.begin_failed": lambda: trace.begin_failed(named),
+    "tavern_trace.capabilities_document": lambda: trace.capabilities_document(store.limits),
+    "tavern_trace.changed_since": lambda: trace.changed_since(record, record),
+    "tavern_trace.counts": lambda: trace.counts("a\U0001f98a"),
+    "tavern_trace.detail_document": lambda: trace.detail_document(
+        record, trace.verify(record, session)
+    ),
+    "tavern_trace.digest": lambda: trace.digest({"a": 1.0}),
+    "tavern_trace.dump_record": lambda: trace.dump_record(record),
+    "tavern_trace.dump_store": lambda: trace.dump_store(store),
+    "tavern_trace.fail": lambda: trace.fail(record, at_ms=2, header=header),
+    "tavern_trace.header_facts": lambda: trace.header_facts(session),
+    "tavern_trace.history_from_json": lambda: trace.history_from_json(
+        {"meta": {"version": 3, "id": "s"}, "events": []}
+    ),
+    "tavern_trace.index_document": lambda: trace.index_document(store, "s", old),
+    "tavern_trace.index_row": lambda: trace.index_row(record),
+    "tavern_trace.is_session_id": lambda: trace.is_session_id("s"),
+    "tavern_trace.json_stringify": lambda: trace.json_stringify({"a": [1.0, None, "\ud83e"]}),
+    "tavern_trace.legacy_detail_document": lambda: trace.legacy_detail_document(old[0]),
+    "tavern_trace.load_history": lambda: trace.load_history(TRACE_LOG),
+    "tavern_trace.load_legacy_assemblies": lambda: trace.load_legacy_assemblies(OLD_RECORDS),
+    "tavern_trace.load_legacy_audits": lambda: trace.load_legacy_audits(OLD_AUDITS),
+    "tavern_trace.load_record": lambda: trace.load_record(trace.dump_record(record)),
+    "tavern_trace.load_store": lambda: trace.load_store(trace.dump_store(store)),
+    "tavern_trace.new_audit": lambda: trace.new_audit(profile, named, privacy="strict"),
+    "tavern_trace.next_attempt": lambda: trace.next_attempt(
+        [record], session_id="s", turn=1, step=1
+    ),
+    "tavern_trace.next_audit_status": lambda: trace.next_audit_status(
+        trace.AuditStatus.AWAITING_HEADER, trace.TraceEvent.TURN_ENDED
+    ),
+    "tavern_trace.next_status": lambda: trace.next_status(
+        trace.RecordStatus.ASSEMBLED, trace.TraceEvent.TURN_ENDED
+    ),
+    "tavern_trace.observe_failure": lambda: trace.observe_failure(
+        record, session, session.events[1]
+    ),
+    "tavern_trace.observe_header": lambda: trace.observe_header(record, header, at_ms=2),
+    "tavern_trace.observe_message": lambda: trace.observe_message(record, at_ms=2),
+    "tavern_trace.observe_stream": lambda: trace.observe_stream(record, request, session),
+    "tavern_trace.observe_turn_end": lambda: trace.observe_turn_end(record, at_ms=2),
+    "tavern_trace.put": lambda: trace.put(store, record),
+    "tavern_trace.put_audits": lambda: trace.put_audits(store, "s", [record.audit or {}]),
+    "tavern_trace.record_from_json": lambda: trace.record_from_json(trace.record_to_json(record)),
+    "tavern_trace.record_to_json": lambda: trace.record_to_json(record),
+    "tavern_trace.redact": lambda: trace.redact(record, "strict"),
+    "tavern_trace.storage_document": lambda: trace.storage_document(store.limits),
+    "tavern_trace.supersede": lambda: trace.supersede(record, at_ms=2),
+    "tavern_trace.supersede_excess": lambda: trace.supersede_excess([record] * 129, at_ms=2),
+    "tavern_trace.unload": lambda: trace.unload(record, at_ms=2),
+    "tavern_trace.verify": lambda: trace.verify(record, session),
 }
 
 PLANTED: Calls = {

@@ -39,7 +39,7 @@ BOUNDARIES = {
         Boundary(
             package="tavern_matcher",
             siblings=frozenset({"tavern_format"}),
-            third_parties=frozenset({"attrs", "regex"}),
+            third_parties=frozenset({"ahocorasick_rs", "attrs", "regex"}),
             stdlib=COMMON,
         ),
         Boundary(
@@ -67,6 +67,7 @@ BOUNDARIES = {
 }
 IMPORT_NAMES = {
     "PyYAML": frozenset({"yaml"}),
+    "ahocorasick-rs": frozenset({"ahocorasick_rs"}),
     **{folder.name: frozenset({import_name(folder)}) for folder in FOLDERS},
 }
 

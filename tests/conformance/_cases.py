@@ -165,9 +165,16 @@ Loader = Callable[[str, Any], Iterator[Case]]
 
 
 def listed_cases(area: str, document: Any) -> Iterator[Case]:
-    """Read the usual form: `cases`, each with an `id` of its own."""
-    for fields in document["cases"]:
+    """Read the usual form: `cases`, or a bare list of them, each with an `id` of its own."""
+    for fields in document if isinstance(document, list) else document["cases"]:
         yield Case(area, fields["id"], fields)
+
+
+def named_vectors(area: str, document: Any) -> Iterator[Case]:
+    """Read `vectors`, each with a `name` within its file."""
+    name = area.rpartition("/")[2]
+    for fields in document["vectors"]:
+        yield Case(area, f"{name}/{fields['name']}", fields)
 
 
 def numbered_pairs(area: str, document: Any) -> Iterator[Case]:

@@ -1,13 +1,14 @@
 """Which adapter compares which area, and which files are no plain list of cases.
 
 An area is a folder and a file, `formats/card_json`; cases of `public_reports` say their area
-themselves. A new area is one row here; one without a row is reported as "no adapter" and does not
-count.
+themselves. A new area is one row here, or a pattern for many of one kind; one without a row is
+reported as "no adapter" and does not count.
 """
 
 from collections.abc import Mapping
 
 from tests.conformance import (
+    chat_completion,
     formats_archive,
     formats_book,
     formats_card,
@@ -18,19 +19,34 @@ from tests.conformance import (
     formats_preset,
     formats_small,
     formats_text,
+    macro_primitives,
+    macro_table,
+    macros,
+    public_matching,
+    public_projection,
     public_reports,
+    trace,
+    world_info,
 )
 from tests.conformance._cases import Loader, by_own_area, keyed_values, numbered_pairs
 from tests.conformance._runner import Adapter
 
 LOADERS: Mapping[str, Loader] = {
+    "chat_completion/chat_completion": chat_completion.load,
+    "chat_completion/prompt_order": chat_completion.load,
     "formats/node_base64": numbered_pairs,
     "formats/oai_settings_map": keyed_values,
     "formats/wi_template": keyed_values,
+    "macros/macro_registry": macro_table.load,
+    "macros/macros": macros.load,
+    "macros/primitives": macro_primitives.load,
     "public_reports/cases": by_own_area,
+    **trace.LOADERS,
 }
 
 ADAPTERS: Mapping[str, Adapter] = {
+    "chat_completion/chat_completion": chat_completion.check,
+    "chat_completion/prompt_order": chat_completion.check,
     "formats/card_json": formats_card.check,
     "formats/card_yaml": formats_card.check,
     "formats/card_png": formats_png.check_card,
@@ -64,8 +80,15 @@ ADAPTERS: Mapping[str, Adapter] = {
     "formats/qr_migrate": formats_small.check_quick_replies,
     "formats/group": formats_small.check_group,
     "formats/e2e": formats_e2e.check,
+    "macros/macro_registry": macro_table.check,
+    "macros/macros": macros.check,
+    "macros/primitives": macro_primitives.check,
     "public_reports/card": public_reports.check_card,
     "public_reports/card-png": public_reports.check_png,
     "public_reports/world-book": public_reports.check_book,
-    "public_reports/preset": public_reports.check_preset,
+    "public_reports/macro": macros.check_report,
+    "public_reports/preset": public_projection.check,
+    "public_reports/wi-*": public_matching.check,
+    "world_info/*": world_info.check,
+    **dict.fromkeys(trace.LOADERS, trace.check),
 }

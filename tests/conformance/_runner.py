@@ -3,6 +3,7 @@
 import traceback
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
 
 from attrs import Factory, define, frozen
 
@@ -77,17 +78,25 @@ def run(
     waiting: dict[str, int] = defaultdict(int)
     for case in cases:
         report = reports.setdefault(case.area, AreaReport(case.area))
-        expected = case.area in adapters or (isinstance(case, Unreadable) and case.known)
+        adapter = adapter_of(case.area, adapters)
+        expected = adapter is not None or (isinstance(case, Unreadable) and case.known)
         if not expected:
             waiting[case.area] += 1
             unit = "file" if isinstance(case, Unreadable) else "cases"
             report.problem = f"no adapter ({waiting[case.area]} {unit})"
         elif isinstance(case, Unreadable):
             report.problem = f"unreadable ({case.reason})"
-        else:
-            report.results.append(judge(case, adapters[case.area], deviations, used))
+        elif adapter is not None:
+            report.results.append(judge(case, adapter, deviations, used))
     stale = tuple(row for row in deviations if row not in used)
     return Report(tuple(reports.values()), stale)
+
+
+def adapter_of(area: str, adapters: Mapping[str, Adapter]) -> Adapter | None:
+    """Find the adapter of an area by its name, or else by a pattern such as `world_info/*`."""
+    named = adapters.get(area)
+    patterns = (one for pattern, one in adapters.items() if fnmatchcase(area, pattern))
+    return named or next(patterns, None)
 
 
 def judge(

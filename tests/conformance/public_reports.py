@@ -5,7 +5,7 @@ which chunks, and parsed. Every key of `expected` is one demand (`_DEMANDS`; nam
 those of the card); a key nobody knows is a failure. Also: the round trip, and declared types. A
 diagnostic is named in lower case with dashes there, in upper case with underscores here.
 
-Presets to be run against a chat need the projection of messages, which is not a matter of formats.
+Presets that are to be run against a chat are in `public_projection`.
 """
 
 import json
@@ -30,7 +30,7 @@ from tavern_format import (
     parse_world_book,
 )
 from tests.conformance._cases import Case, json_of, png_of, text_chunk
-from tests.conformance._findings import Findings, NotComparable
+from tests.conformance._findings import Findings
 from tests.conformance._outcome import Outcome, attempt, require_types
 from tests.conformance._typed import CARD_ROWS, DEPTH_PROMPT_ROWS
 
@@ -76,9 +76,6 @@ def check_book(case: Case, findings: Findings) -> None:
 
 def check_preset(case: Case, findings: Findings) -> None:
     """Compare a preset by itself."""
-    if "preset" not in case.fields["input"]:
-        reason = "needs the projection of messages"
-        raise NotComparable(reason)
     document = case.fields["input"]["preset"]
     outcome = attempt(lambda: parse_preset(json.dumps(document).encode()))
     _check_demands(case, findings, outcome, document, PRESET_DEMANDS)

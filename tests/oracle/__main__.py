@@ -26,7 +26,7 @@ from tests.conformance._registry import LOADERS
 from tests.conformance._runner import judge
 from tests.oracle._generator import series
 from tests.oracle._real import VERSION, OracleUnavailableError, RealEngine, install
-from tests.oracle._shrink import shrink
+from tests.oracle._shrink import shrink, telling
 
 AREA = "world_info/random"
 _SHOWN_DISAGREEMENTS = 5
@@ -108,7 +108,7 @@ def _harness_is_sound(real: RealEngine) -> bool:
 def _compare(real: RealEngine, options: argparse.Namespace) -> int:
     comparison = Comparison(real, read_deviations(compatibility_files()))
     start = shown = time.monotonic()
-    saved = []
+    saved: list[Json] = []
     for given in _cases(comparison, options):
         if len(saved) < _SHOWN_DISAGREEMENTS or options.all:
             saved.append(_report(comparison, given, sys.stdout))
@@ -137,6 +137,7 @@ def _cases(comparison: Comparison, options: argparse.Namespace) -> Iterator[Json
             state, agrees = comparison.count(given)
             if not agrees:
                 yield given
+                break
             try:
                 given = turns.send(state)
             except StopIteration:
@@ -150,10 +151,12 @@ def _report(comparison: Comparison, given: Json, out: TextIO) -> Json:
     """Print a disagreement, as small as it gets; gives the case as a recorded one."""
     small = shrink(given, comparison.disagrees)
     expected, found = comparison.differences(small)
-    print(f"DISAGREES {small['id']}", file=out)  # noqa: T201
+    print(f"DISAGREES {small['id']}", file=out)
     for finding in found:
-        print(f"  {finding.place}: {finding.text}", file=out)  # noqa: T201
-    print(f"  case: {json.dumps(small)}", file=out)  # noqa: T201
+        print(f"  {finding.place}: {finding.text}", file=out)
+    # Half a surrogate pair cannot be printed as it is.
+    shown = json.dumps(telling(small), ensure_ascii=False).encode("utf-8", "backslashreplace")
+    print(f"  case: {shown.decode()}", file=out)
     return {**small, "expected": expected}
 
 

@@ -36,6 +36,7 @@ SOURCES = (
     "scenario", "creatorNotes",
 )  # fmt: skip
 TRIGGERS = ("normal", "continue", "impersonate", "swipe", "regenerate", "quiet")
+SOURCES_OF_BOOKS = ("character", "chat", "persona")
 AVATARS = ("Char.png", "mira.v2.png", "noext")
 
 
@@ -54,7 +55,9 @@ def series(seed: int, number: int) -> Series:
 def _first(words: Lexicon) -> Json:
     random = words.random
     count = random.choice((1, 1, 1, 2, 3))
-    books = [_book(words, place) for place in range(count)]
+    who = _character(random)
+    free = ["global", "chat", "persona"] if who.get("none") else ["global", *SOURCES_OF_BOOKS]
+    books = [_book(words, place, _bindings(random, free)) for place in range(count)]
     case = {
         "note": "random",
         "settings": _settings(words),
@@ -67,7 +70,7 @@ def _first(words: Lexicon) -> Json:
         "tokenizer": random.choice(("len4", "words", "chars")),
         "max_context": random.choice((10_000, 10_000, 10_000, 10_000, 1000, 200, 50, 0, 33)),
         "user_name": "User",
-        "character": _character(random),
+        "character": who,
         "extension_prompts": _prompts(words),
         "forced": _forced(random, books),
         "timed_state_before": {"sticky": {}, "cooldown": {}},
@@ -133,22 +136,31 @@ def _others(random: Random, table: Mapping[str, Any]) -> Json:
     return drawn
 
 
-def _book(words: Lexicon, place: int) -> Json:
+def _bindings(random: Random, free: list[str]) -> str | list[str]:
+    """Bind a book, now and then twice; a chat has one book, and so has a persona."""
+    count = 2 if random.random() < 0.06 else 1
+    bound = ["global"] if random.random() < 0.55 else random.sample(free, min(count, len(free)))
+    for single in ("chat", "persona"):
+        if single in bound:
+            free.remove(single)
+    return bound[0] if len(bound) == 1 else bound
+
+
+def _book(words: Lexicon, place: int, source: str | list[str]) -> Json:
     random = words.random
-    sources: tuple[Any, ...] = ("global", "character", "chat", "persona")
-    source = sources[0] if random.random() < 0.6 else random.choice(sources)
-    if random.random() < 0.06:
-        source = random.sample(sources, 2)
     entries = [_entry(words, uid) for uid in range(random.randint(1, 9))]
-    book = {"name": random.choice(("g", "lore", "书", "b.0")) + str(place), "source": source}
+    book = {
+        "name": random.choice(("g", "lore", "书", "b.0")) + str(place),
+        "source": source,
+        "entries": entries,
+    }
+    keys = [str(uid) for uid in range(len(entries))]
     if random.random() < 0.1:
         # Keys of an object need not be the uids, and whole numbers among them come first.
-        names = [f"{random.choice(('', 'k', '0', '-'))}{uid}" for uid in range(len(entries))]
-        random.shuffle(names)
-        return {**book, "entries": entries, "entry_keys": names}
-    if any(not isinstance(entry, dict) or type(entry.get("uid")) is not int for entry in entries):
-        return {**book, "entries": entries, "entry_keys": [str(uid) for uid in range(len(entries))]}
-    return {**book, "entries": entries}
+        keys = [random.choice(("", "k", "0", "-")) + key for key in keys]
+        random.shuffle(keys)
+    uids = [str(entry.get("uid")) if isinstance(entry, dict) else None for entry in entries]
+    return book if uids == keys else {**book, "entry_keys": keys}
 
 
 def _entry(words: Lexicon, uid: int) -> Any:
@@ -167,9 +179,16 @@ def _entry(words: Lexicon, uid: int) -> Any:
         entry["triggers"] = random.sample(TRIGGERS, random.randint(1, 3))
     if random.random() < 0.08:
         entry["characterFilter"] = _character_filter(random)
+    return _spoilt(random, entry)
+
+
+def _spoilt(random: Random, entry: Json) -> Json:
+    """Give an entry, now and then, what only other hands put into a file."""
     if random.random() < 0.06:
         for name in random.sample(list(_CHOICES["odd_fields"]), random.randint(1, 2)):
             entry[name] = deepcopy(random.choice(_CHOICES["odd_fields"][name]))
+    if random.random() < 0.02:
+        entry["uid"] = random.randrange(9)
     if random.random() < 0.12:
         for name in random.sample(list(entry), random.randint(1, 6)):
             del entry[name]

@@ -31,6 +31,7 @@ _PLAIN: Mapping[str, Any] = {
     "author_note": "",
 }
 """What a case has where nothing is of interest."""
+_UNTOLD = frozenset({"id", "note", "chat_length", "user_name"})
 _SHORTEST_CUT_CHARS = 2
 
 
@@ -50,32 +51,63 @@ def shrink(case: Json, disagrees: Disagrees) -> Json:
     return case
 
 
+def telling(case: Json) -> Json:
+    """Leave out what is as in every case: for a person to read."""
+    books = [
+        {**book, "entries": [_telling_entry(entry) for entry in book["entries"]]}
+        for book in case["books"]
+    ]
+    rest = {
+        name: value for name, value in case.items() if name not in _PLAIN or _PLAIN[name] != value
+    }
+    shown = {**rest, "books": books}
+    if "settings" in rest:
+        settings = case["settings"]
+        shown["settings"] = {
+            name: settings[name] for name in settings if settings[name] != SETTINGS.get(name)
+        }
+    return {name: value for name, value in shown.items() if name not in _UNTOLD}
+
+
+def _telling_entry(entry: Any) -> Any:
+    if not isinstance(entry, dict):
+        return entry
+    told = {name: value for name, value in entry.items() if TEMPLATE.get(name, entry) != value}
+    absent = [name for name in TEMPLATE if name not in entry]
+    return {**told, "(absent)": absent} if absent else told
+
+
 def _smaller(case: Json) -> Iterator[Json]:
     """Give smaller cases, the boldest first."""
-    for name, plain in _PLAIN.items():
-        if name in case and case[name] != plain:
-            yield {**case, name: deepcopy(plain)}
-    for name, plain in SETTINGS.items():
-        if case["settings"].get(name) != plain:
-            yield {**case, "settings": {**case["settings"], name: plain}}
-    for chat in _shorter(case["chat"], most_left=-1):
+    yield from _plainer(case, _PLAIN)
+    for settings in _plainer(case["settings"], SETTINGS):
+        yield {**case, "settings": settings}
+    for chat in _smaller_chat(case["chat"]):
         yield {**case, "chat": chat, "chat_length": len(chat)}
-    for at, message in enumerate(case["chat"]):
-        for text in _shorter_text(message["text"]):
-            chat = _with(case["chat"], at, {**message, "text": text})
-            yield {**case, "chat": chat}
     for books in _smaller_books(case["books"]):
         yield {**case, "books": books}
-    for place in ("scan_data", "extension_prompts", "timed_state_before"):
+    for place in ("scan_data", "extension_prompts", "timed_state_before", "random"):
         for value in _smaller_value(case[place]):
-            yield {**case, place: value}
-    if isinstance(case["random"], list):
-        for numbers in _shorter(case["random"], most_left=1):
-            yield {**case, "random": numbers}
+            if value != []:
+                yield {**case, place: value}
+
+
+def _plainer(value: Json, plain: Mapping[str, Any]) -> Iterator[Json]:
+    """Set one key to what it is where nothing is of interest."""
+    for name, wanted in plain.items():
+        if value.get(name, wanted) != wanted:
+            yield {**value, name: deepcopy(wanted)}
+
+
+def _smaller_chat(chat: Sequence[Json]) -> Iterator[list[Json]]:
+    yield from _shorter(chat)
+    for at, message in enumerate(chat):
+        for text in _shorter_text(message["text"]):
+            yield _with(chat, at, {**message, "text": text})
 
 
 def _smaller_books(books: Sequence[Json]) -> Iterator[list[Json]]:
-    yield from _shorter(books, most_left=1)
+    yield from (fewer for fewer in _shorter(books) if fewer)
     for at, book in enumerate(books):
         for smaller in _smaller_book(book):
             yield _with(books, at, smaller)
@@ -98,21 +130,14 @@ def _smaller_book(book: Json) -> Iterator[Json]:
 
 
 def _smaller_entry(entry: Json) -> Iterator[Json]:
-    for name, plain in TEMPLATE.items():
-        if name not in entry:
-            yield {**entry, name: deepcopy(plain)}
-        elif entry[name] != plain:
-            yield {**entry, name: deepcopy(plain)}
+    yield from _plainer(entry, TEMPLATE)
+    for name in TEMPLATE.keys() - entry.keys():
+        yield {**entry, name: deepcopy(TEMPLATE[name])}
     for name in entry.keys() - TEMPLATE.keys() - {"uid"}:
         yield {other: value for other, value in entry.items() if other != name}
-    for name in ("key", "keysecondary"):
-        if isinstance(entry.get(name), list):
-            for keys in _smaller_value(entry[name]):
-                yield {**entry, name: keys}
-    for name in ("content", "group"):
-        if isinstance(entry.get(name), str):
-            for text in _shorter_text(entry[name]):
-                yield {**entry, name: text}
+    for name in ("key", "keysecondary", "content", "group"):
+        for value in _smaller_value(entry.get(name)):
+            yield {**entry, name: value}
 
 
 def _smaller_value(value: Any) -> Iterator[Any]:
@@ -120,7 +145,7 @@ def _smaller_value(value: Any) -> Iterator[Any]:
     if isinstance(value, str):
         yield from _shorter_text(value)
     elif isinstance(value, list):
-        yield from _shorter(value, most_left=-1)
+        yield from _shorter(value)
         for at, item in enumerate(value):
             for smaller in _smaller_value(item):
                 yield _with(value, at, smaller)
@@ -133,14 +158,14 @@ def _smaller_value(value: Any) -> Iterator[Any]:
                 yield {**value, name: smaller}
 
 
-def _shorter(items: Sequence[Any], *, most_left: int) -> Iterator[list[Any]]:
-    """Drop one half, the other, then single items; never fewer than `most_left` remain."""
+def _shorter(items: Sequence[Any]) -> Iterator[list[Any]]:
+    """Keep one half, or the other, then drop single items."""
     half = len(items) // 2
-    candidates = [list(items[:half]), list(items[half:])] if half else []
-    candidates += [[*items[:at], *items[at + 1 :]] for at in range(len(items))]
-    for candidate in candidates:
-        if most_left <= len(candidate) < len(items):
-            yield candidate
+    if half:
+        yield list(items[:half])
+        yield list(items[half:])
+    for at in range(len(items)):
+        yield [*items[:at], *items[at + 1 :]]
 
 
 def _shorter_text(text: str) -> Iterator[str]:

@@ -460,6 +460,17 @@ def test_a_book_without_entries_takes_on_the_spelling_too() -> None:
     assert (back.spelling, back.raw["entries"]) == (BookSpelling.WORLD_INFO, {})
 
 
+@pytest.mark.parametrize("original", [AGNAI, RISU, NOVEL], ids=["agnai", "risu", "novelai"])
+def test_a_file_imported_from_elsewhere_becomes_a_character_book(original: dict[str, Any]) -> None:
+    file = {**file_of(FULL), "originalData": original}
+    there, _ = converted(file, BookSpelling.CHARACTER_BOOK, name="B")
+    assert (there.spelling, there.entries[0].keys) == (
+        BookSpelling.CHARACTER_BOOK,
+        ("cat", "/d.g/i"),
+    )
+    assert there.extensions["tavern_format"]["world_info"]["originalData"] == original
+
+
 def test_what_was_kept_wrongly_is_passed_over() -> None:
     kept = {
         "unread": {"world-info": [5, {"index": -1, "key": "7", "value": 1}, {"index": 0}, {}]},

@@ -3,23 +3,31 @@
 import attrs
 import pytest
 
-from tavern_format import CharacterFilter, Diagnostic, Entry, SelectiveLogic, Severity, WorldBook
+from tavern_format import (
+    CharacterFilter,
+    Diagnostic,
+    Entry,
+    Position,
+    SelectiveLogic,
+    Severity,
+    WorldBook,
+)
 from tavern_matcher import (
     Decision,
     EntryId,
     MatchResult,
     MatchSettings,
-    MatchState,
     NamedBook,
     Reason,
     ScanCharacter,
     ScanContext,
     ScanMessage,
-    TimedRecord,
+    ScanState,
     compile_index,
     explain,
     match,
 )
+from tavern_matcher.explain import SENTENCES as SENTENCES_BY_REASON
 
 CONTEXT = ScanContext(
     messages=(
@@ -66,22 +74,6 @@ SENTENCES = [
         ),
     ),
     (
-        {"secondary_keys": ("/r.d/",)},
-        Reason.REGEX_KEYS_NOT_EXECUTED,
-        (
-            "“Fox” did not fire although its key “fox” occurs in message 2 (characters 6-9): it"
-            " hangs on a secondary regular expression key, and such keys are not executed yet."
-        ),
-    ),
-    (
-        {"keys": ("/fox/i",)},
-        Reason.REGEX_KEYS_NOT_EXECUTED,
-        (
-            "“Fox” did not fire because only a regular expression key could make it fire, and such"
-            " keys are not executed yet."
-        ),
-    ),
-    (
         {"constant": True, "keys": ()},
         Reason.CONSTANT,
         "“Fox” fired because it is constant: it needs no key.",
@@ -125,9 +117,57 @@ SENTENCES = [
         "“Fox” did not fire because it waits until the chat has very many messages, and it has 2.",
     ),
     (
-        {"delay_until_recursion": 1, "constant": True},
+        {"probability": 0},
+        Reason.PROBABILITY_FAILED,
+        (
+            "“Fox” did not fire although its key “fox” occurs in message 2 (characters 6-9): 50 was"
+            " drawn, above its chance of 0 %."
+        ),
+    ),
+    (
+        {"probability": 60},
+        Reason.PRIMARY_KEY_MATCH,
+        (
+            "“Fox” fired because its key “fox” occurs in message 2 (characters 6-9); its chance of"
+            " 60 % came up."
+        ),
+    ),
+    (
+        {"delay_until_recursion": 2, "constant": True},
         Reason.WAITS_FOR_RECURSION,
-        "“Fox” did not fire because it waits for recursion, which is not executed yet.",
+        ("“Fox” did not fire because it waits for recursion at level 2, which was not reached."),
+    ),
+    (
+        {"keys": ("/f[aeiou]x/",)},
+        Reason.PRIMARY_KEY_MATCH,
+        (
+            "“Fox” fired because its key “/f[aeiou]x/” occurs in message 2 (characters 6-9) as a"
+            " regular expression."
+        ),
+    ),
+    (
+        {"keys": (f"/{'f' * 5000}/",)},
+        Reason.REGEX_UNTRANSLATABLE,
+        (
+            "“Fox” did not fire because no key was found, and a regular expression key cannot be"
+            " run here."
+        ),
+    ),
+    (
+        {"secondary_keys": (f"/{'f' * 5000}/",)},
+        Reason.REGEX_UNTRANSLATABLE,
+        (
+            "“Fox” did not fire although its key “fox” occurs in message 2 (characters 6-9): a"
+            " secondary regular expression key cannot be run here."
+        ),
+    ),
+    (
+        {"keys": ("/(/",)},
+        Reason.REGEX_INVALID,
+        (
+            "“Fox” did not fire because no key was found, and a regular expression key is none:"
+            " JavaScript refuses it."
+        ),
     ),
     (
         {"keys": ()},
@@ -152,21 +192,16 @@ SENTENCES = [
             " occurs in the newest 2 messages."
         ),
     ),
-    (
-        {"probability": 0},
-        Reason.PROBABILITY_ZERO,
-        "“Fox” did not fire because its probability is 0 %.",
-    ),
 ]
 
 
 def scan(entry: Entry, context: ScanContext = CONTEXT) -> MatchResult:
     books = [NamedBook(name="b", book=WorldBook(entries=(entry,)))]
-    return match(compile_index(books, MatchSettings()), context)
+    return match(compile_index(books, MatchSettings()), context, dice=lambda _: 0.5)
 
 
 def codes(diagnostics: tuple[Diagnostic, ...]) -> list[str]:
-    """List the codes, less the one that every scan with a hit has."""
+    """List the codes, less the one that every scan with a hit and no budget has."""
     return [found.code for found in diagnostics if found.code != "BUDGET_NOT_EXECUTED"]
 
 
@@ -175,11 +210,20 @@ def test_reason_and_sentence(changes: dict[str, object], reason: Reason, sentenc
     result = scan(attrs.evolve(BASE, **changes))  # type: ignore[arg-type]
     (decision,) = result.decisions
     assert (decision.reason, explain(decision)) == (reason, sentence)
+    assert explain(result, decision.entry) == sentence
     assert len(result.activated) == decision.fired
 
 
-def test_every_reason_has_a_case() -> None:
-    assert {reason for _, reason, _ in SENTENCES} == set(Reason)
+def test_result_is_explained_entry_by_entry() -> None:
+    result = scan(BASE)
+    with pytest.raises(TypeError, match="needs the entry"):
+        explain(result)  # type: ignore[call-overload]
+    with pytest.raises(LookupError, match="no entry 3 of a book b"):
+        explain(result, EntryId(book="b", index=3))
+
+
+def test_every_reason_has_a_sentence() -> None:
+    assert set(SENTENCES_BY_REASON) == set(Reason)
 
 
 def test_sentence_without_any_text_says_so() -> None:
@@ -199,6 +243,9 @@ def test_decision_holds_all_that_decided() -> None:
         logic=SelectiveLogic.AND_ANY,
         scan_depth_messages=2,
         scanned_messages=2,
+        loop=1,
+        state=ScanState.INITIAL,
+        position=Position.BEFORE,
     )
     assert [(hit.key, hit.place) for hit in decision.matches] == [("mill", "1")]
 
@@ -206,17 +253,17 @@ def test_decision_holds_all_that_decided() -> None:
 @pytest.mark.parametrize(
     ("changes", "code", "attribute"),
     [
-        ({"keys": ("fox", "/x/")}, "REGEX_KEY_NOT_EXECUTED", "keys/1"),
-        ({"secondary_keys": ("red", "/x/")}, "REGEX_KEY_NOT_EXECUTED", "secondary_keys/1"),
+        ({"keys": ("fox", "/(/")}, "REGEX_KEY_INVALID", "keys/1"),
+        (
+            {"secondary_keys": ("red", f"/{'x' * 5000}/")},
+            "REGEX_KEY_UNTRANSLATABLE",
+            "secondary_keys/1",
+        ),
         ({"vectorized": True}, "VECTORS_NOT_EXECUTED", "vectorized"),
-        ({"delay_until_recursion": 2}, "RECURSION_NOT_EXECUTED", "delay_until_recursion"),
-        ({"probability": 40}, "PROBABILITY_NOT_EXECUTED", "probability"),
-        ({"sticky": 2}, "TIMED_EFFECT_NOT_EXECUTED", "sticky"),
-        ({"cooldown": 2}, "TIMED_EFFECT_NOT_EXECUTED", "cooldown"),
         ({"automation_id": "x"}, "AUTOMATION_NOT_EXECUTED", "automation_id"),
     ],
 )
-def test_feature_that_is_not_executed_is_named(
+def test_what_is_not_executed_is_named(
     changes: dict[str, object], code: str, attribute: str
 ) -> None:
     result = scan(attrs.evolve(BASE, **changes))  # type: ignore[arg-type]
@@ -235,29 +282,25 @@ def test_lack_of_a_budget_is_named_once_something_fired() -> None:
         "BUDGET_NOT_EXECUTED",
         Severity.INFO,
         "/settings/budget_percent",
-        "No token budget is applied yet: every entry that fired is in the result.",
+        (
+            "No token budget is applied: the size of the context, or what counts tokens, was not"
+            " given. Every entry that fired is in the result."
+        ),
     )
     assert scan(BASE).diagnostics == (budget,)
     assert scan(attrs.evolve(BASE, keys=("owl",))).diagnostics == ()
 
 
-def test_members_of_one_group_that_fired_together_are_named() -> None:
-    entries = (
-        Entry(keys=("fox",), group="a, b"),
-        Entry(keys=("red",), group="b"),
-        Entry(keys=("mill",), group="c"),
-    )
-    books = [NamedBook(name="x", book=WorldBook(entries=entries))]
-    result = match(compile_index(books), CONTEXT)
-    found = [one.path for one in result.diagnostics if one.code == "GROUP_NOT_EXECUTED"]
-    assert found == ["/books/0/entries/0/group", "/books/0/entries/1/group"]
-
-
-def test_state_is_kept_and_named() -> None:
-    state = MatchState(sticky={"b.7": TimedRecord(start_messages=1, end_messages=3)})
-    index = compile_index([NamedBook(name="b", book=WorldBook(entries=(BASE,)))])
-    result = match(index, CONTEXT, state)
-    assert (result.state, codes(result.diagnostics)) == (state, ["STATE_NOT_EXECUTED"])
+def test_decisions_are_a_sequence_made_on_demand() -> None:
+    entries = (BASE, attrs.evolve(BASE, uid=8, keys=("owl",)))
+    index = compile_index([NamedBook(name="b", book=WorldBook(entries=entries))])
+    first, second = match(index, CONTEXT), match(index, CONTEXT)
+    assert first.decisions[1] is first.decisions[1]
+    assert first.decisions[:] == (first.decisions[0], first.decisions[1])
+    assert first.decisions == second.decisions == tuple(second.decisions)
+    assert (first == second, hash(first) == hash(second)) == (True, True)
+    assert first.decisions != first.decisions[:1]
+    assert repr(first) == "<MatchResult: 1 fired (b:7)>"
 
 
 @pytest.mark.parametrize(

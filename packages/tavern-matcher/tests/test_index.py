@@ -12,8 +12,10 @@ from tavern_matcher import (
     CharacterStrategy,
     DepthBlock,
     EntryId,
+    MatchProfile,
     MatchSettings,
     NamedBook,
+    Reason,
     ScanContext,
     compile_index,
     match,
@@ -65,7 +67,7 @@ def test_entries_of_a_file_come_as_javascript_orders_its_keys() -> None:
     ]  # fmt: skip
 
 
-def test_entries_with_one_uid_are_each_decided_and_named() -> None:
+def test_entries_with_one_uid_are_named_and_one_replaces_the_other() -> None:
     book = WorldBook(entries=(constant(1), constant(1), constant(2)))
     index = compile_index([NamedBook(name="w", book=book)])
     assert [(found.code, found.path) for found in index.diagnostics] == [
@@ -73,7 +75,20 @@ def test_entries_with_one_uid_are_each_decided_and_named() -> None:
         ("ENTRY_UID_REPEATED", "/books/0/entries/1/uid"),
     ]
     result = match(index, ScanContext())
-    assert [one.entry.index for one in result.activated] == [0, 1, 2]
+    assert [one.entry.index for one in result.activated] == [1, 2]
+    assert [one.reason for one in result.decisions] == [
+        Reason.REPLACED,
+        Reason.CONSTANT,
+        Reason.CONSTANT,
+    ]
+
+
+def test_one_book_bound_twice_is_loaded_once_unless_both_are_global() -> None:
+    named = NamedBook(name="w", book=WorldBook(entries=(constant(1),)), source=CHARACTER)
+    other = NamedBook(name="w", book=named.book, source=GLOBAL)
+    assert visited([named, other]) == ["w:1"]
+    assert visited([other, other]) == ["w:1", "w:1"]
+    assert visited([other, other], MatchSettings(profile=MatchProfile.SAFE)) == ["w:1"]
 
 
 def test_two_books_of_one_name_are_refused() -> None:
@@ -86,23 +101,10 @@ def test_entry_without_a_uid_goes_by_its_place() -> None:
     assert EntryId(book="w", index=3).qualified == "w:3"
 
 
-@pytest.mark.parametrize(
-    ("setting", "value"),
-    [
-        ("min_activations", 1),
-        ("min_activations_depth_max_messages", 4),
-        ("budget_percent", 50),
-        ("budget_cap_tokens", 100),
-        ("recursive", True),
-        ("use_group_scoring", True),
-        ("max_recursion_steps", 2),
-        ("overflow_alert", True),
-    ],
-)
-def test_setting_that_is_not_executed_is_named(setting: str, value: object) -> None:
-    index = compile_index([], MatchSettings(**{setting: value}))  # type: ignore[arg-type]
+def test_overflow_alert_is_said_to_do_nothing() -> None:
+    index = compile_index([], MatchSettings(overflow_alert=True))
     assert [(found.code, found.path) for found in index.diagnostics] == [
-        ("SETTING_NOT_EXECUTED", f"/settings/{setting}")
+        ("SETTING_NOT_EXECUTED", "/settings/overflow_alert")
     ]
 
 

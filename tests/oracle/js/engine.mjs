@@ -125,6 +125,7 @@ class Engine {
     async run(given) {
         const metadata = this.#prepare(given);
         const log = new Log();
+        let ended = false;
         this.host.listener = (event, argument) => log.hear(event, argument);
         const random = Math.random;
         Math.random = () => log.draw(given.random ?? 0.5);
@@ -134,9 +135,9 @@ class Engine {
                 hashes[nameOf(entry)] = entry.hash;
             }
             const found = await this.#scan(given);
+            ended = log.sorted !== null;
             return { ...this.#recorded(found, given, log, hashes), timed_state_after: metadata.timedWorldInfo ?? {} };
         } catch (fault) {
-            await this.#forget();
             return {
                 error: fault.name,
                 error_message: `${fault.name}: ${fault.message}`,
@@ -144,20 +145,28 @@ class Engine {
             };
         } finally {
             Math.random = random;
+            if (!ended) await this.#forget();
         }
     }
 
-    /** Time a case: milliseconds of each repetition, after one that is not counted. */
+    /** Time a case: milliseconds of each repetition, and how many entries were activated. */
     async time(given, repeat) {
         const samples = [];
         let activated = 0;
-        for (let round = 0; round <= repeat; round++) {
-            this.#prepare(given);
-            this.host.listener = () => { };
-            const start = performance.now();
-            const found = await this.#scan(given);
-            if (round || !repeat) samples.push(performance.now() - start);
-            activated = found.allActivatedEntries.size;
+        const random = Math.random;
+        try {
+            for (let round = 0; round < repeat; round++) {
+                this.#prepare(given);
+                this.host.listener = () => { };
+                const log = new Log();
+                Math.random = () => log.draw(given.random ?? 0.5);
+                const start = performance.now();
+                const found = await this.#scan(given);
+                samples.push(performance.now() - start);
+                activated = found.allActivatedEntries.size;
+            }
+        } finally {
+            Math.random = random;
         }
         return { samples_ms: samples, activated };
     }
@@ -259,7 +268,7 @@ class Engine {
         return record;
     }
 
-    /** Let a scan end well: only then are forced activations forgotten. */
+    /** Let a scan end well: one that threw, or had no entries, does not forget what was forced. */
     async #forget() {
         const entry = { uid: 0, key: [], order: 1 };
         const book = { name: '_', source: 'global', entries: [entry] };

@@ -9,7 +9,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from itertools import accumulate
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from tavern_compiler._text import to_utf8, trim, utf16_length
 from tavern_compiler.call_config import CallConfig, call_config
@@ -23,12 +23,12 @@ from tavern_compiler.inputs import (
     user_name,
 )
 from tavern_compiler.lore import highest, lore_diagnostics, side_of
-from tavern_compiler.macros import MacroContext
+from tavern_compiler.macro_context import Variables
 from tavern_compiler.markers import MARKERS
 from tavern_compiler.order import OrderedPrompts, order_prompts
 from tavern_compiler.parts import Part, name_parts
 from tavern_compiler.prompts import prompt_action
-from tavern_compiler.steps import Action, Consumed, Job, Step
+from tavern_compiler.steps import Action, Consumed, Job, Step, macro_settings
 from tavern_compiler.unsent import unsent_diagnostics
 from tavern_format import Diagnostic, Severity
 
@@ -60,6 +60,8 @@ class Profile:
     active_lore: tuple[str, ...] = ()
     """Qualified ids of the entries that stand in a part, in the order they were given."""
     user_injection: UserInjection = field(factory=UserInjection)
+    variables: Variables = field(factory=Variables)
+    """The stores of macro variables after the last part."""
     diagnostics: tuple[Diagnostic, ...] = ()
     """Paths lead into the `CompileInput`."""
 
@@ -112,6 +114,7 @@ def _compile(given: CompileInput, lore_count: int) -> Profile:
             if trim(entry.content) and side_of(entry) is not None
         ),
         user_injection=_user_injection(job, steps[-1].consumed),
+        variables=steps[-1].consumed.variables,
         diagnostics=(
             *ordered.diagnostics,
             *(found for step in steps for found in step.diagnostics),
@@ -125,7 +128,8 @@ def _compile(given: CompileInput, lore_count: int) -> Profile:
 def _job(given: CompileInput, lore_count: int) -> Job:
     texts = character_texts(given)
     persona = trim(given.user.description) if given.user else ""
-    context = MacroContext(
+    context = evolve(
+        given.macros,
         user=user_name(given),
         char=char_name(given),
         description=texts.get("description", ""),
@@ -135,7 +139,10 @@ def _job(given: CompileInput, lore_count: int) -> Job:
         persona=persona,
     )
     lore = highest(given.lore, lore_count)
-    return Job(given=given, texts=texts, lore=lore, persona=persona, context=context)
+    return Job(
+        given=given, texts=texts, lore=lore, persona=persona, context=context,
+        macro_settings=macro_settings(given.macros),
+    )  # fmt: skip
 
 
 def _run(job: Job, ordered: OrderedPrompts) -> list[Step]:
@@ -149,10 +156,12 @@ def _run(job: Job, ordered: OrderedPrompts) -> list[Step]:
         *fallback_actions(off),
     )
 
+    first = Consumed(variables=job.given.macros.variables)
+
     def next_step(step: Step, action: Action) -> Step:
         return action(job, step.consumed)
 
-    return list(accumulate(actions, next_step, initial=Step(consumed=Consumed())))
+    return list(accumulate(actions, next_step, initial=Step(consumed=first)))
 
 
 def _user_injection(job: Job, consumed: Consumed) -> UserInjection:

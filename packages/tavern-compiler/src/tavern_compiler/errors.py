@@ -28,3 +28,15 @@ class ProfileTooLargeError(CompilerError):
         super().__init__("TAVERN_PROFILE_TOO_LARGE", message)
         self.actual_bytes = actual_bytes
         self.limit_bytes = limit_bytes
+
+
+class MacroError(CompilerError):
+    """A macro needs a source that the caller did not give; `start_chars`, `end_chars`: where."""
+
+    def __init__(
+        self, code: str, message: str, *, start_chars: int = 0, end_chars: int = 0
+    ) -> None:
+        """Keep the span of the macro, in code points of the text."""
+        super().__init__(code, message)
+        self.start_chars = start_chars
+        self.end_chars = end_chars

@@ -13,6 +13,7 @@ from attrs.validators import ge, le
 
 from tavern_compiler._text import trim
 from tavern_compiler.lore import LoreEntry
+from tavern_compiler.macro_context import MacroContext
 from tavern_compiler.parts import SourceKind
 from tavern_format import CharacterCard, Preset
 
@@ -81,6 +82,9 @@ class CompileInput:
         default=DEFAULT_PROFILE_BYTES, validator=[ge(1), le(MAX_PROFILE_BYTES)]
     )
     """UTF-8 bytes of all parts together."""
+    macros: MacroContext = field(factory=MacroContext)
+    """What macros stand for beside names, card and persona, which come from the other values.
+    Without dice or a time the macros that need them stay as they are, with a diagnostic."""
 
 
 FALLBACK_FIELDS = (

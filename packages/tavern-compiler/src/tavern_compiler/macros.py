@@ -1,80 +1,37 @@
-"""Macros: `{{name}}` and the old `<USER>` form, expanded in one pass.
+"""Macros: the public entrance, one function over both of SillyTavern's engines.
 
-Owns the reader and the table of macros: one row a macro. Must not know where a text comes from.
-What is not in the table stays as it is and is named by a diagnostic.
+Owns the result. Must not know where a text comes from, nor any macro by name.
 
-Source: SillyTavern 1.19.0, public/scripts/macros (the new engine).
+Source: SillyTavern 1.19.0, public/script.js (substituteParams).
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from enum import StrEnum
 
-import regex
 from attrs import evolve, field, frozen
 
-from tavern_compiler._text import trim
-from tavern_format import Diagnostic, Severity
+from tavern_compiler._macro_engine import Evaluation
+from tavern_compiler._macro_legacy import expand_legacy
+from tavern_compiler._macro_rows_core import CORE
+from tavern_compiler._macro_rows_state import STATE
+from tavern_compiler._macro_rows_time import TIME
+from tavern_compiler._macro_rows_variables import VARIABLES
+from tavern_compiler._macro_run import Noted, Run
+from tavern_compiler.macro_context import MacroContext, MacroLimits, Variables
+from tavern_compiler.macro_table import Macro, Rows, rows_by_name
+from tavern_format import Diagnostic
+
+MACROS: tuple[Macro, ...] = (*CORE, *STATE, *TIME, *VARIABLES)
+"""All rows of SillyTavern 1.19's new engine."""
+_ROWS = rows_by_name(MACROS)
 
 
-@frozen(kw_only=True)
-class MacroContext:
-    """What macros stand for. Card fields and persona are given as they are in their files."""
+class MacroProfile(StrEnum):
+    """Which of SillyTavern's engines is followed."""
 
-    user: str = "User"
-    char: str = "Assistant"
-    description: str = ""
-    personality: str = ""
-    scenario: str = ""
-    persona: str = ""
-    message_examples: str = ""
-    original: str | None = None
-    """The text that a card's text replaces; None where nothing is replaced."""
-
-
-@frozen
-class Macro:
-    """One row of the table."""
-
-    name: str
-    value: Callable[[MacroContext], str | None]
-    """None: it has no value here and stays as it is."""
-    aliases: tuple[str, ...] = ()
-    field: str | None = None
-    """The field it renders, under its name in parts; `persona` is the user's description."""
-
-
-MACROS = (
-    Macro("user", lambda at: at.user),
-    Macro("char", lambda at: at.char),
-    Macro("group", lambda at: at.char, ("charIfNotGroup",)),
-    Macro("charDescription", lambda at: at.description, ("description",), "description"),
-    Macro("charPersonality", lambda at: at.personality, ("personality",), "personality"),
-    Macro("charScenario", lambda at: at.scenario, ("scenario",), "scenario"),
-    Macro("mesExamples", lambda at: at.message_examples, ("mesExamplesRaw",), "messageExample"),
-    Macro("persona", lambda at: at.persona, (), "persona"),
-    Macro("original", lambda at: at.original),
-)
-_BY_NAME: Mapping[str, Macro] = {
-    name.lower(): macro for macro in MACROS for name in (macro.name, *macro.aliases)
-}
-_OLD_FORMS: Mapping[str, str] = {
-    "user": "user",
-    "bot": "char",
-    "char": "char",
-    "group": "group",
-    "charifnotgroup": "group",
-}
-"""`<USER>` and its like, by lower-cased name: the macro that each stands for."""
-
-# A brace right before `{{` is text, so an opening is the last two of a run of braces.
-_TOKEN = regex.compile(
-    r"\{\{\s*(?P<name>[a-z][a-z0-9_-]*)\s*\}\}|<(?P<old>user|bot|char|group|charifnotgroup)>"
-    r"|(?P<open>\{\{(?!\{))|(?P<close>\}\})",
-    regex.IGNORECASE | regex.ASCII,
-)
-_CALLED = regex.compile(
-    r"\{\{[\s!?~>#]*(?:/(?!/)\s*)?(?P<name>[a-z][a-z0-9_-]*|//|[.$]|)", regex.IGNORECASE
-)
-_ESCAPED_BRACE = regex.compile(r"\\([{}])")
+    NEW = "st-1.19"
+    """Reader, grammar, one pass: the default of SillyTavern 1.19."""
+    LEGACY = "legacy"
+    """A chain of replacements in a fixed order; later ones see what earlier ones gave."""
 
 
 @frozen(kw_only=True)
@@ -90,6 +47,10 @@ class MacroUse:
     """Code points of what stands there now; None: the macro itself still does."""
     field: str | None = None
     """The field it rendered."""
+    drew: bool = False
+    """Whether dice were thrown for it, or for a field that it rendered."""
+    reason: str | None = None
+    """Why it stays as it is."""
 
     @property
     def expanded(self) -> bool:
@@ -103,82 +64,82 @@ class Expansion:
 
     text: str
     used: tuple[MacroUse, ...] = ()
-    """In the order in which they end."""
-    diagnostics: tuple[Diagnostic, ...] = field(default=())
+    """In the order in which they end; those of the card's fields are not among them."""
+    variables: Variables = field(factory=Variables)
+    """Both stores afterwards."""
+    diagnostics: tuple[Diagnostic, ...] = ()
     """Paths are empty: only the caller knows where the text stands."""
 
 
-def expand_macros(text: str, context: MacroContext) -> Expansion:
+@frozen(kw_only=True)
+class MacroSettings:
+    """How texts are expanded; made once for many texts."""
+
+    macros: tuple[Macro, ...] = ()
+    """Further rows; they win over those of the same name. The old engine has no such thing."""
+    without: frozenset[str] = frozenset()
+    """Names and aliases of macros that are not executed."""
+    limits: MacroLimits = field(factory=MacroLimits)
+    profile: MacroProfile = MacroProfile.NEW
+    rows: Rows = field(init=False, repr=False, eq=False)
+    """By lower-cased name and alias."""
+
+    @rows.default
+    def _all_rows(self) -> Rows:
+        rows = {**_ROWS, **rows_by_name(self.macros)}
+        return {name: row for name, row in rows.items() if name not in self.left_out}
+
+    @property
+    def left_out(self) -> frozenset[str]:
+        """Give `without` in lower case."""
+        return frozenset(name.lower() for name in self.without)
+
+
+_DEFAULTS = MacroSettings()
+
+
+def expand_macros(
+    text: str, context: MacroContext, settings: MacroSettings = _DEFAULTS
+) -> Expansion:
     r"""Replace the macros of a text; names are compared without case, results are not read again.
 
-    A macro that is not in the table, or has no value here, stays verbatim with a diagnostic of
-    code MACRO_NOT_EXECUTED; macros inside it are expanded. At the end `\{` and `\}` become braces.
+    A macro that is unknown, called wrongly or beyond a limit stays verbatim with a diagnostic;
+    macros inside it are expanded. At the end `\{` and `\}` become braces.
+
+    Raises MacroError where a macro needs dice or the time and the context has none, ValueError
+    where dice give no number of at least 0 and below 1.
 
     >>> expand_macros("{{char}} greets {{User}}.", MacroContext(user="Bo", char="Aria")).text
     'Aria greets Bo.'
     """
-    pieces: list[str] = []
-    used: list[MacroUse] = []
-    open_at: list[int] = []
-    copied = 0
-    for token in _TOKEN.finditer(text):
-        if token["open"]:
-            open_at.append(token.start())
-        elif token["close"]:
-            if open_at:
-                used.append(_call(text, open_at.pop(), token.end()))
-        else:
-            use, result = _replace(token, context)
-            used.append(use)
-            pieces += (text[copied : token.start()], result)
-            copied = token.end()
-    pieces.append(text[copied:])
+    run = Run(context, settings.rows, settings.limits, settings.left_out)
+    if settings.profile is MacroProfile.LEGACY:
+        shown = expand_legacy(run, context, text)
+    else:
+        shown = Evaluation(run, context, text, listed=True).whole()
     return Expansion(
-        text=_ESCAPED_BRACE.sub(r"\1", "".join(pieces)),
-        used=tuple(used),
-        diagnostics=tuple(_diagnostics(used)),
+        text=shown,
+        used=tuple(_use(noted) for noted in run.noted),
+        variables=run.variables(),
+        diagnostics=tuple(run.diagnostics),
     )
 
 
-def _call(text: str, start: int, end: int) -> MacroUse:
-    """Record a macro with arguments: none of those is in the table."""
-    called = _CALLED.match(text, start, end)
-    return MacroUse(name=called["name"] if called else "", start_chars=start, end_chars=end)
-
-
-def _replace(token: "regex.Match[str]", context: MacroContext) -> tuple[MacroUse, str]:
-    name = token["name"] or _OLD_FORMS[token["old"].lower()]
-    macro = _BY_NAME.get(name.lower())
-    value = None if macro is None else _value(macro, context)
-    use = MacroUse(
-        name=macro.name if macro else name,
-        start_chars=token.start(),
-        end_chars=token.end(),
-        result_chars=None if value is None else len(value),
-        field=macro.field if macro and value is not None else None,
+def _use(noted: Noted) -> MacroUse:
+    return MacroUse(
+        name=noted.name,
+        start_chars=noted.span[0],
+        end_chars=noted.span[1],
+        result_chars=noted.result_chars,
+        field=noted.field,
+        drew=noted.drew,
+        reason=noted.reason,
     )
-    return use, token[0] if value is None else value
-
-
-def _value(macro: Macro, context: MacroContext) -> str | None:
-    value = macro.value(context)
-    if value is None or macro.field is None:
-        return value
-    return trim(expand_macros(value, names_only(context)).text)
 
 
 def names_only(context: MacroContext) -> MacroContext:
     """Empty everything but names: card fields cannot hold each other, as in SillyTavern."""
-    return MacroContext(user=context.user, char=context.char)
-
-
-def _diagnostics(used: list[MacroUse]) -> Iterator[Diagnostic]:
-    for use in used:
-        if not use.expanded:
-            called = f"{{{{{use.name}}}}}" if use.name else "A macro without a name"
-            span = f"characters {use.start_chars}-{use.end_chars}"
-            message = f"{called} at {span} is not executed and stays as it is."
-            yield Diagnostic("MACRO_NOT_EXECUTED", Severity.WARNING, "", message)
+    return evolve(context, card=False, original=None)
 
 
 def at_path(diagnostics: tuple[Diagnostic, ...], path: str) -> tuple[Diagnostic, ...]:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from attrs import evolve, frozen
 
 from tavern_compiler.lore import LoreSide
-from tavern_compiler.macros import Expansion, MacroUse, at_path, expand_macros
+from tavern_compiler.macros import Expansion, MacroUse, at_path
 from tavern_compiler.markers import MARKERS, Marker, MarkerKind
 from tavern_compiler.order import PlacedPrompt
 from tavern_compiler.parts import PartSource, Relationship, SourceKind
@@ -147,7 +147,7 @@ def _text_step(job: Job, consumed: Consumed, placed: PlacedPrompt) -> Step:
 
 
 def _own_text(job: Job, consumed: Consumed, placed: PlacedPrompt) -> _Shown:
-    own = expand_macros(placed.prompt.content, job.context_after(consumed))
+    own = job.expand(placed.prompt.content, job.context_after(consumed), consumed)
     return _Shown(
         own,
         (_prompt_source(job, placed),),
@@ -160,7 +160,8 @@ def _override_text(job: Job, consumed: Consumed, placed: PlacedPrompt, name: str
     """Put the card's text in place of the prompt's; `{{original}}` brings that back in."""
     own = _own_text(job, consumed, placed)
     context = evolve(job.context_after(consumed), original=own.expansion.text)
-    shown = expand_macros(job.texts[name], context)
+    after = evolve(consumed, variables=own.expansion.variables)
+    shown = job.expand(job.texts[name], context, after)
     keeps = any(use.name == "original" for use in shown.used)
     relationship = Relationship.INPUT if keeps else Relationship.PLACEMENT_ONLY
     remark = FIELD_REMARKS.get(name)
@@ -185,7 +186,12 @@ def _after(consumed: Consumed, shown: _Shown, placement: str) -> Consumed:
     names = {use.field for use in shown.used if use.result_chars}
     persona = placement if PERSONA in names and consumed.persona is None else consumed.persona
     fields = {name for name in CONTRIBUTORS if name in names}
-    return evolve(consumed, fields=consumed.fields | shown.fields | fields, persona=persona)
+    return evolve(
+        consumed,
+        fields=consumed.fields | shown.fields | fields,
+        persona=persona,
+        variables=shown.expansion.variables,
+    )
 
 
 def _prompt_source(job: Job, placed: PlacedPrompt) -> PartSource:

@@ -8,14 +8,18 @@ Source: the plugin contract, sections A3 to A6.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 
+from tavern_compiler._macro_variables import MacroRefusal
 from tavern_compiler._text import trim
 from tavern_compiler.inputs import CompileInput
 from tavern_compiler.lore import LoreEntry, LoreSide, NumberedLore, side_of
+from tavern_compiler.macro_context import MacroContext, Variables
+from tavern_compiler.macro_table import Macro, MacroCall
 from tavern_compiler.macros import (
+    MACROS,
     Expansion,
-    MacroContext,
+    MacroSettings,
     MacroUse,
     at_path,
     expand_macros,
@@ -42,6 +46,8 @@ class Consumed:
     persona: str | None = None
     """Where the persona stands: `preset-marker:<identifier>`, `preset-macro:<identifier>`,
     `fallback`."""
+    variables: Variables = field(factory=Variables)
+    """Of macros, as the parts before have left them."""
 
 
 @frozen(kw_only=True)
@@ -65,13 +71,50 @@ class Job:
     persona: str
     context: MacroContext
     """With the persona, whether or not it stands somewhere already."""
+    macro_settings: MacroSettings
 
     def context_after(self, consumed: Consumed) -> MacroContext:
         """Give the macros' values: the persona is shown once only."""
-        return evolve(self.context, persona="") if consumed.persona else self.context
+        persona = "" if consumed.persona else self.context.persona
+        return evolve(self.context, persona=persona)
+
+    def expand(self, text: str, context: MacroContext, consumed: Consumed) -> Expansion:
+        """Expand the macros of a text, with the variables as they are by then."""
+        return expand_macros(
+            text, evolve(context, variables=consumed.variables), self.macro_settings
+        )
 
 
 Action = Callable[[Job, Consumed], Step]
+
+
+def _repeated_original(_: MacroCall, context: MacroContext) -> str:
+    if context.original is None:
+        message = "nothing is replaced here"
+        raise MacroRefusal(message)
+    return context.original
+
+
+_SECTION_MACROS = (
+    Macro(
+        name="mesExamples",
+        value=lambda call, _: call.field("message_examples"),
+        field="messageExample",
+    ),
+    Macro(name="original", value=_repeated_original),
+)
+"""Rows that differ in sections: examples without headings, `{{original}}` as often as it stands."""
+
+
+def macro_settings(context: MacroContext) -> MacroSettings:
+    """Choose what is executed: without dice or a time not what needs them."""
+    idle = (
+        row
+        for row in MACROS
+        if (row.draws and context.dice is None) or (row.reads_clock and context.now is None)
+    )
+    without = frozenset(name for row in idle for name in row.names)
+    return MacroSettings(macros=_SECTION_MACROS, without=without)
 
 
 def info(code: str, path: str, message: str) -> Diagnostic:
@@ -107,10 +150,10 @@ FIELD_REMARKS: Mapping[str, Diagnostic] = {
 def field_step(job: Job, consumed: Consumed, name: str) -> Step:
     """Emit one field of the card."""
     path = f"/character/{FIELD_PATHS[name]}"
-    expansion = expand_macros(job.texts[name], names_only(job.context))
+    expansion = job.expand(job.texts[name], names_only(job.context), consumed)
     remark = FIELD_REMARKS.get(name)
     return Step(
-        consumed=evolve(consumed, fields=consumed.fields | {name}),
+        consumed=evolve(consumed, fields=consumed.fields | {name}, variables=expansion.variables),
         parts=(part_of(expansion, source_of(job, SourceKind.CHARACTER, name, job.texts[name])),),
         diagnostics=(
             *at_path(expansion.diagnostics, path),
@@ -142,9 +185,9 @@ def _emptied(used: tuple[MacroUse, ...], path: str) -> Iterator[Diagnostic]:
 
 def persona_step(job: Job, consumed: Consumed, placement: str) -> Step:
     """Emit the user's description."""
-    expansion = expand_macros(job.persona, names_only(job.context))
+    expansion = job.expand(job.persona, names_only(job.context), consumed)
     return Step(
-        consumed=evolve(consumed, persona=placement),
+        consumed=evolve(consumed, persona=placement, variables=expansion.variables),
         parts=(part_of(expansion, source_of(job, SourceKind.USER, "description", job.persona)),),
         diagnostics=(
             *at_path(expansion.diagnostics, "/user/description"),
@@ -155,11 +198,12 @@ def persona_step(job: Job, consumed: Consumed, placement: str) -> Step:
 
 def lore_step(job: Job, consumed: Consumed, side: LoreSide) -> Step:
     """Emit every fired entry of one side, a part each; a mention in lore consumes nothing."""
-    entries = [
-        (place, entry, expand_macros(entry.content, job.context))
-        for place, entry in job.lore
-        if side_of(entry) is side
-    ]
+    entries = []
+    for place, entry in job.lore:
+        if side_of(entry) is side:
+            expansion = job.expand(entry.content, job.context, consumed)
+            consumed = evolve(consumed, variables=expansion.variables)
+            entries.append((place, entry, expansion))
     return Step(
         consumed=evolve(consumed, lore=consumed.lore | {side}),
         parts=tuple(

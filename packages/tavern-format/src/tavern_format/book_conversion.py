@@ -15,6 +15,7 @@ from itertools import count
 from typing import Any
 
 from tavern_format._entry_spellings import KEPT, ROWS, Row, book_position
+from tavern_format._foreign_books import detect_foreign
 from tavern_format._json_text import JsonObject
 from tavern_format._kinds import js_truthy, number_of
 from tavern_format._structure import ABSENT, value_at
@@ -79,13 +80,17 @@ def book_from_file(book: JsonObject, entries: Iterable[JsonObject], name: str) -
     """Convert a whole world-info file; book-level keys come back from `originalData`.
 
     `name` is the book's name, as SillyTavern takes the name of the world file; where it is empty,
-    the name in `originalData` stays. What the file itself says of the keys in `SHARED` wins.
+    the name in `originalData` stays. What the file itself says of the keys in `SHARED` wins. The
+    marks of a foreign `originalData` would make another book of this one: it is only kept.
     """
     original = book.get("originalData")
-    outer = original if isinstance(original, dict) else {}
+    foreign = isinstance(original, dict) and detect_foreign(original) is not None
+    outer = original if isinstance(original, dict) and not foreign else {}
     done = {key: value for key, value in outer.items() if key != "entries"}
     done.update({key: book[key] for key in SHARED if key in book})
     lost = {key: value for key, value in book.items() if key not in _BOOK_LEVEL}
+    if foreign:
+        lost["originalData"] = original
     own = book.get("extensions")
     if own or lost:
         before = done.get("extensions")

@@ -9,7 +9,7 @@ Source: SillyTavern 1.19.0, public/scripts/world-info.js (newWorldInfoEntryDefin
 convertCharacterBook, convertWorldInfoToCharacterBook); Character Card V2 and V3 specifications.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from enum import IntEnum, StrEnum
 from typing import Any
 
@@ -166,12 +166,16 @@ class Unread:
     value: Any
 
 
+def _entries(given: Iterable[Entry]) -> Sequence[Entry]:
+    return as_models(given)
+
+
 @frozen(kw_only=True, weakref_slot=False)
 class WorldBook:
     """A whole book, entries in the order of the file."""
 
     name: str | None = None
-    entries: Sequence[Entry] = field(default=(), converter=as_models)
+    entries: Sequence[Entry] = field(default=(), converter=_entries)
     description: str = ""
     scan_depth: float | None = None
     """Messages; of `character_book`. SillyTavern keeps it but uses its global setting."""

@@ -27,7 +27,7 @@ def leading_space_chars(text: str) -> int:
 
 def has_space(text: str) -> bool:
     """Whether JavaScript would split the text at white space."""
-    return _WHITE_SPACE_RUN.search(text) is not None
+    return not text.isalnum() and _WHITE_SPACE_RUN.search(text) is not None
 
 
 def utf16_length(text: str) -> int:

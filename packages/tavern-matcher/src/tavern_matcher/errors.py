@@ -18,3 +18,16 @@ class MatcherError(Exception):
     def __str__(self) -> str:
         """Give code and message on one line."""
         return f"{self.code}: {self.message}"
+
+
+class DiceMissingError(MatcherError):
+    """A random number was needed and nothing to draw one was given."""
+
+    def __init__(self, purpose: str) -> None:
+        """Keep what the number was for."""
+        super().__init__("DICE_MISSING", f"a random number is needed for {purpose}")
+        self.purpose = purpose
+
+
+class ScanAbortedError(MatcherError):
+    """SillyTavern's scan ends here with an error; `match` reports it in its result."""

@@ -1,233 +1,172 @@
-"""Books made ready for scanning: entries in visiting order, keys prepared, decorators split.
+"""Books made ready for scanning: entries in visiting order, every key in one table.
 
 Owns everything that can be said before a message is seen. Must not know messages or state.
 
 Source: SillyTavern 1.19.0, public/scripts/world-info.js, getSortedEntries.
 """
 
-import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from enum import StrEnum
+from collections.abc import Iterator, Mapping, Sequence
 
 from attrs import field, frozen
 
-from tavern_format import (
-    BookSpelling,
-    Diagnostic,
-    Entry,
-    Severity,
-    WorldBook,
-    split_decorators,
-)
+from tavern_format import Diagnostic
+from tavern_matcher._js import to_number, truthy
+from tavern_matcher.book_order import NamedBook, by_strategy, check_names, loaded, visited
 from tavern_matcher.decision import EntryId
-from tavern_matcher.features import entry_diagnostics
-from tavern_matcher.keys import Key, KeyKind, read_key
-from tavern_matcher.settings import CharacterStrategy, MatchSettings, setting_diagnostics
-
-_ARRAY_INDEX = re.compile(r"0|[1-9][0-9]{0,9}")
-_LAST_ARRAY_INDEX = 2**32 - 2
-
-
-class BookSource(StrEnum):
-    """Why a book is active; it decides when its entries are visited."""
-
-    GLOBAL = "global"
-    CHARACTER = "character"
-    CHAT = "chat"
-    PERSONA = "persona"
-
-
-@frozen(kw_only=True)
-class NamedBook:
-    """A book and the name under which its entries are known."""
-
-    name: str
-    book: WorldBook
-    source: BookSource = BookSource.GLOBAL
-
-
-@frozen(kw_only=True)
-class IndexedEntry:
-    """An entry as the scan meets it."""
-
-    identity: EntryId
-    entry: Entry
-    content: str = field(repr=False)
-    """Without decorators."""
-    decorators: tuple[str, ...]
-    keys: tuple[Key, ...]
-    secondary_keys: tuple[Key, ...]
-    case_sensitive: bool
-    whole_words: bool
-    path: str
-    """JSON pointer to the entry in the books that were given to `compile_index`."""
-
-    @property
-    def title(self) -> str:
-        """What the book calls the entry, for people."""
-        return self.entry.comment or self.entry.name
-
-    def read_key(self, written: str, text: str) -> Key:
-        """Make another key of this entry ready: one whose macros were expanded."""
-        return read_key(
-            written, text, case_sensitive=self.case_sensitive, whole_words=self.whole_words
-        )
+from tavern_matcher.entry_fields import Fields, book_fields
+from tavern_matcher.finder import FinderKind
+from tavern_matcher.key_table import KeyTable, ScanCache, TableBuilder
+from tavern_matcher.keys import KeyReader
+from tavern_matcher.remarks import index_diagnostics, remarks_when_fired
+from tavern_matcher.scan_entry import EntryReader, ScanEntry
+from tavern_matcher.settings import MatchSettings
+from tavern_matcher.survey import Survey
 
 
 @frozen(kw_only=True, eq=False)
 class Index:
     """What `compile_index` makes and `match` takes. Build it again when a book changes."""
 
-    entries: tuple[IndexedEntry, ...] = field(repr=False)
+    entries: tuple[ScanEntry, ...] = field(repr=False)
     """In visiting order."""
     settings: MatchSettings
     diagnostics: tuple[Diagnostic, ...] = ()
     """About settings and books; every result of `match` repeats them."""
+    broken: ScanEntry | None = field(default=None, repr=False)
+    """An entry that makes every scan find nothing, in a profile that follows SillyTavern there."""
+    table: KeyTable = field(repr=False)
+    reader: EntryReader = field(repr=False)
+    cache: ScanCache = field(repr=False)
+    """What was found in texts that were seen before; changes no result."""
+    survey: Survey = field(repr=False)
+    max_own_depth: float
+    delay_levels: tuple[float | str, ...]
+    """Recursion delay levels that occur, lowest first."""
+    books: tuple[str, ...]
+    remarks_when_fired: Mapping[int, tuple[Diagnostic, ...]] = field(repr=False)
+
+    @property
+    def order(self) -> tuple[EntryId, ...]:
+        """All entries in the order in which they are visited."""
+        return tuple(entry.identity for entry in self.entries)
+
+    def hash_of(self, entry: EntryId) -> int:
+        """Give SillyTavern's identity hash of an entry, as stored timed effects hold it.
+
+        Raises LookupError for an entry that is not in the index.
+        """
+        return self.find(entry).hash
+
+    def find(self, entry: EntryId) -> ScanEntry:
+        """Give an entry by its identity. Raises LookupError if it is not in the index."""
+        for found in self.entries:
+            if (found.book, found.index) == (entry.book, entry.index):
+                return found
+        raise LookupError(f"no entry {entry.index} of a book {entry.book} in this index")
 
 
-def compile_index(books: Sequence[NamedBook], settings: MatchSettings | None = None) -> Index:
+def compile_index(
+    books: Sequence[NamedBook],
+    settings: MatchSettings | None = None,
+    *,
+    finder: FinderKind = FinderKind.AUTO,
+    cache: ScanCache | None = None,
+) -> Index:
     """Prepare books for scanning; without settings, those of SillyTavern's code hold.
 
-    The order of the books is SillyTavern's order of selection. Paths of the diagnostics lead into
-    `books`: `/books/<place>/entries/<place>/<attribute>`. Raises ValueError when two books have
-    one name.
+    The order of the books is SillyTavern's order of selection; the same book may be bound more
+    than once. Paths of the diagnostics lead into `books`:
+    `/books/<place>/entries/<place>/<attribute>`. `finder` chooses what searches texts, `cache` how
+    much is kept of them; neither changes a result. Raises ValueError when two different books
+    have one name.
     """
     settings = settings or MatchSettings()
-    repeated = [name for name, count in Counter(book.name for book in books).items() if count > 1]
-    if repeated:
-        raise ValueError(f"two books have one name: {repeated[0]}")
-    entries = tuple(
-        _sorted_by_strategy(
-            [(named, _index_book(named, place, settings)) for place, named in enumerate(books)],
-            settings.character_strategy,
-        )
+    check_names(books)
+    reader = EntryReader(
+        settings, KeyReader(settings.rules, settings.runs_regex, settings.regex_limits)
     )
-    found = (*setting_diagnostics(settings), *_diagnostics(entries, settings))
-    return Index(entries=entries, settings=settings, diagnostics=found)
-
-
-def _index_book(named: NamedBook, place: int, settings: MatchSettings) -> list[IndexedEntry]:
-    return [
-        _index_entry(named.name, index, entry, f"/books/{place}/entries/{index}", settings)
-        for index, entry in _visited(named.book)
+    read = [
+        (named, list(_read_book(named, place, reader)))
+        for place, named in loaded(books, settings.rules)
     ]
-
-
-def _visited(book: WorldBook) -> list[tuple[int, Entry]]:
-    """List entries in the order of a JavaScript object's keys: whole numbers first, ascending."""
-    entries = list(enumerate(book.entries))
-    if book.spelling is not BookSpelling.WORLD_INFO:
-        return entries
-    return sorted(entries, key=lambda item: _object_key_rank(item[1]))
-
-
-def _object_key_rank(entry: Entry) -> tuple[bool, int]:
-    key = "" if entry.origin is None else str(entry.origin.key)
-    number = int(key) if _ARRAY_INDEX.fullmatch(key) else _LAST_ARRAY_INDEX + 1
-    return (number > _LAST_ARRAY_INDEX, min(number, _LAST_ARRAY_INDEX + 1))
-
-
-def _index_entry(
-    book: str, index: int, entry: Entry, path: str, settings: MatchSettings
-) -> IndexedEntry:
-    own_case, own_words = entry.case_sensitive, entry.match_whole_words
-    case = settings.case_sensitive if own_case is None else own_case
-    words = settings.match_whole_words if own_words is None else own_words
-    keys, secondary = (
-        tuple(read_key(key, key, case_sensitive=case, whole_words=words) for key in written)
-        for written in (entry.keys, entry.secondary_keys)
-    )
-    decorated = split_decorators(entry.content)
-    return IndexedEntry(
-        identity=EntryId(book=book, index=index, uid=entry.uid),
-        entry=entry,
-        content=decorated.content,
-        decorators=decorated.decorators,
-        keys=keys,
-        secondary_keys=secondary if entry.selective else (),
-        case_sensitive=case,
-        whole_words=words,
-        path=path,
+    entries = tuple(by_strategy(read, settings.character_strategy))
+    for number, entry in enumerate(entries):
+        entry.number = number
+    if not settings.rules.uid_is_identity:
+        _tell_apart(entries)
+    table = _table(entries, finder)
+    survey = Survey(settings)
+    for entry in entries:
+        survey.look_at(entry)
+    broken = next(filter(_is_broken, entries), None) if _ends_at_broken(settings) else None
+    return Index(
+        entries=entries,
+        settings=settings,
+        diagnostics=tuple(index_diagnostics(entries, settings)),
+        broken=broken,
+        table=table,
+        reader=reader,
+        cache=ScanCache() if cache is None else cache,
+        survey=survey,
+        max_own_depth=max((one for one in survey.own_depths.values() if one > 0), default=0),
+        delay_levels=_delay_levels(entries),
+        remarks_when_fired=remarks_when_fired(entries),
+        books=tuple(dict.fromkeys(named.name for named, _ in read)),
     )
 
 
-def _sorted_by_strategy(
-    books: Sequence[tuple[NamedBook, list[IndexedEntry]]], strategy: CharacterStrategy
-) -> Iterator[IndexedEntry]:
-    """Chat and persona books come first, then the others as the strategy says."""
-    of = {
-        source: [entry for named, entries in books if named.source is source for entry in entries]
-        for source in BookSource
-    }
-    yield from _by_order(of[BookSource.CHAT])
-    yield from _by_order(of[BookSource.PERSONA])
-    if strategy is CharacterStrategy.EVENLY:
-        yield from _by_order([*of[BookSource.GLOBAL], *of[BookSource.CHARACTER]])
-        return
-    sources = [BookSource.CHARACTER, BookSource.GLOBAL]
-    if strategy is CharacterStrategy.GLOBAL_FIRST:
-        sources.reverse()
-    for source in sources:
-        yield from _by_order(of[source])
+def _ends_at_broken(settings: MatchSettings) -> bool:
+    return settings.rules.broken_entry_ends_scan
 
 
-def _by_order(entries: Iterable[IndexedEntry]) -> list[IndexedEntry]:
-    return sorted(entries, key=lambda indexed: -indexed.entry.order)
+def _read_book(named: NamedBook, place: int, reader: EntryReader) -> Iterator[ScanEntry]:
+    rules = reader.settings.rules
+    fields = book_fields(named.book, raw=rules.reads_fields_raw)
+    depth = named.book.scan_depth
+    for index, entry, value in visited(named.book):
+        held = _item_fields(value) if entry is None else fields[index]
+        found = reader.read(named.name, index, place, entry, held)
+        if not rules.own_scan_depth:
+            found.own_depth = None
+        if rules.book_scan_depth:
+            found.own_depth = rules.max_messages if depth is None else depth
+        yield found
 
 
-def _diagnostics(entries: Sequence[IndexedEntry], settings: MatchSettings) -> Iterator[Diagnostic]:
-    for indexed in entries:
-        label = label_of(indexed)
-        yield from entry_diagnostics(indexed.entry, label, indexed.path)
-        yield from _key_diagnostics(indexed, label, settings)
-    yield from _duplicates(entries)
+def _item_fields(value: object) -> Fields:
+    """Take apart what is no entry, as JavaScript spreads it into an object."""
+    if isinstance(value, str | list):
+        return {str(at): item for at, item in enumerate(value)}
+    return {"content": None} if value is None else {}
 
 
-def label_of(indexed: IndexedEntry) -> str:
-    """Name an entry in a message without any text of it but its uid."""
-    identity = indexed.identity
-    name = f"#{identity.index}" if identity.uid is None else str(identity.uid)
-    return f'Entry {name} of book "{identity.book}"'
+def _is_broken(entry: ScanEntry) -> bool:
+    content = entry.fields.get("content")
+    if entry.entry is None:
+        return "content" in entry.fields
+    return not isinstance(content, str) and bool(content or isinstance(content, list | dict))
 
 
-_KEY_REMARKS = {
-    (KeyKind.REGEX, False): (
-        "REGEX_KEY_NOT_EXECUTED",
-        "has a regular expression key; such keys are not executed yet and count as not found",
-    ),
-    (KeyKind.BLANK, True): (
-        "KEY_BLANK_MATCHES_EVERYTHING",
-        "has a key of white space only, which SillyTavern finds in every text",
-    ),
-    (KeyKind.BLANK, False): (
-        "KEY_BLANK_IGNORED",
-        "has a key of white space only, which is never found; in SillyTavern it always is",
-    ),
-}
-"""Kind of key and whether the profile lets blank keys match: code and remark."""
+def _tell_apart(entries: Sequence[ScanEntry]) -> None:
+    """Give entries with one uid names of their own."""
+    uses = Counter(entry.key for entry in entries)
+    seen: Counter[str] = Counter()
+    for entry in entries:
+        name = entry.key
+        seen[name] += 1
+        if entry.uid is None or (uses[name] > 1 and seen[name] > 1):
+            entry.key = f"{name}#{entry.index}"
 
 
-def _key_diagnostics(
-    indexed: IndexedEntry, label: str, settings: MatchSettings
-) -> Iterator[Diagnostic]:
-    if not indexed.entry.enabled:
-        return
-    for attribute, keys in (("keys", indexed.keys), ("secondary_keys", indexed.secondary_keys)):
-        for place, key in enumerate(keys):
-            blank = key.kind is KeyKind.BLANK and settings.rules.blank_key_matches
-            if (key.kind, blank) in _KEY_REMARKS:
-                code, remark = _KEY_REMARKS[key.kind, blank]
-                path = f"{indexed.path}/{attribute}/{place}"
-                yield Diagnostic(code, Severity.WARNING, path, f"{label} {remark}.")
+def _table(entries: Sequence[ScanEntry], finder: FinderKind) -> KeyTable:
+    builder = TableBuilder()
+    for entry in entries:
+        if entry.enabled:
+            builder.add(entry)
+    return builder.build(finder)
 
 
-def _duplicates(entries: Sequence[IndexedEntry]) -> Iterator[Diagnostic]:
-    uses = Counter((indexed.identity.book, str(indexed.identity.uid)) for indexed in entries)
-    for indexed in entries:
-        identity = indexed.identity
-        if identity.uid is not None and uses[identity.book, str(identity.uid)] > 1:
-            remark = "shares its uid; SillyTavern would keep one, here each is decided"
-            message = f"{label_of(indexed)} {remark}."
-            path = f"{indexed.path}/uid"
-            yield Diagnostic("ENTRY_UID_REPEATED", Severity.WARNING, path, message)
+def _delay_levels(entries: Sequence[ScanEntry]) -> tuple[float | str, ...]:
+    delayed = (entry for entry in entries if truthy(entry.fields.get("delayUntilRecursion")))
+    return tuple(sorted(dict.fromkeys(one.conduct.delay_level for one in delayed), key=to_number))

@@ -1,122 +1,172 @@
 """One scan: every entry of an index against one context.
 
-Owns the order of the steps: decide, place, remark. Randomness, token counting and macros come in
-as arguments. This version makes one pass: no recursion, groups, chance or budget.
+Owns the joining of the steps, and the result. Randomness, token counting and macros come in as
+arguments.
 
 Source: SillyTavern 1.19.0, public/scripts/world-info.js, checkWorldInfo.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping
 
-from attrs import field, frozen
-
-from tavern_format import Diagnostic, Severity
+from tavern_matcher.budget import BudgetUse, CountTokens, Purse, budget_limit, utf16_quarter
+from tavern_matcher.candidates import Expand, Judge
 from tavern_matcher.context import ScanContext
-from tavern_matcher.decide import Expand, Scan, decide
-from tavern_matcher.decision import Decision
-from tavern_matcher.features import fired_diagnostics
-from tavern_matcher.index import Index, IndexedEntry, label_of
-from tavern_matcher.placement import Activated, Placement, place
-from tavern_matcher.scan_text import scan_text
+from tavern_matcher.draws import Dice, Drawer
+from tavern_matcher.entry_fields import entry_fields
+from tavern_matcher.errors import ScanAbortedError
+from tavern_matcher.haystack import Haystack
+from tavern_matcher.index import Index
+from tavern_matcher.key_table import ScanCache
+from tavern_matcher.placement import Rewrite
+from tavern_matcher.remarks import (
+    abort_diagnostic,
+    fired_diagnostics,
+    scan_diagnostics,
+    timeout_diagnostics,
+)
+from tavern_matcher.result import MatchResult
+from tavern_matcher.scan import Scan
+from tavern_matcher.scan_entry import ScanEntry
+from tavern_matcher.scan_text import context_texts
 from tavern_matcher.state import MatchState
-
-Dice = Callable[[str], float]
-"""Draws a number in [0, 1); told what for."""
-CountTokens = Callable[[str], int]
-"""Counts the tokens of a text."""
+from tavern_matcher.timed import timed_effects
+from tavern_matcher.touch import Watch
 
 
-@frozen(kw_only=True)
-class MatchResult:
-    """Everything one scan found out."""
-
-    activated: tuple[Activated, ...] = ()
-    """Entries that fired, in the order in which they did, those without a text included."""
-    placement: Placement = field(factory=Placement)
-    decisions: Sequence[Decision] = field(default=(), repr=False)
-    """One for every entry of the index, in visiting order."""
-    state: MatchState = field(factory=MatchState)
-    """For the next scan."""
-    diagnostics: tuple[Diagnostic, ...] = ()
-    """Those of the index first."""
-
-
-def match(  # noqa: PLR0913 - three values, and three functions by name
+def match(  # noqa: PLR0913 - three values, and functions and a cache by name
     index: Index,
     context: ScanContext,
     state: MatchState | None = None,
     *,
-    dice: Dice | None = None,  # noqa: ARG001 - nothing is drawn yet
-    count_tokens: CountTokens | None = None,  # noqa: ARG001 - no budget is applied yet
+    dice: Dice | None = None,
+    count_tokens: CountTokens | None = None,
     expand: Expand | None = None,
+    rewrite: Rewrite | None = None,
+    cache: ScanCache | None = None,
 ) -> MatchResult:
     """Decide which entries fire, and say why for each.
 
-    The same arguments give the same result. `expand` expands macros in keys; contents are given
-    back with their macros. `dice` and `count_tokens` are not used yet: entries fire as if their
-    chance were 100 % and the budget without end, and a diagnostic says so where it matters.
+    The same arguments give the same result, but for patterns that run into their time limit.
+    `dice` draws a number from 0 to below 1 and is told what for: `group/<loop>/<name>` or
+    `chance/<loop>/<book>#<place>`. `count_tokens` counts the tokens of a text; without it, or
+    without a size to take a share of, no budget is applied and a diagnostic says so. `expand`
+    expands macros in keys and contents; `rewrite` gives the last shape to a text that is placed.
+    `cache` is used in place of the index's own.
+
+    Raises:
+        DiceMissingError: a random number was needed and no dice was given.
     """
-    scan = Scan(context, scan_text(context, index.settings), expand)
-    decisions = tuple(decide(indexed, scan) for indexed in index.entries)
-    fired = [
-        indexed
-        for indexed, decision in zip(index.entries, decisions, strict=True)
-        if decision.fired
-    ]
-    activated = tuple(_activated(indexed) for indexed in fired)
-    state = state or MatchState()
+    settings = index.settings
+    timed = timed_effects(
+        state or MatchState(),
+        index.entries,
+        len(context.messages),
+        by_hash_alone=settings.rules.state_by_hash_alone,
+    )
+    if settings.rules.timed_effects and not context.dry_run:
+        timed.resume()
+    haystack = Haystack(
+        settings,
+        index.table,
+        context_texts(context, include_names=settings.include_names, rules=settings.rules),
+        index.cache if cache is None else cache,
+    )
+    judge = Judge(settings, context, haystack, timed, index.reader, expand, _forced(index, context))
+    drawer = Drawer(dice, default_zero=settings.rules.missing_dice_rolls_zero)
+    limit = budget_limit(settings, context, count_tokens)
+    gated = index.survey.gated | timed.cooldown
+    scan = Scan(index, judge, Watch(index, haystack, judge.closes, gated), drawer)
+    scan.purses = _purses(scan, limit, count_tokens, expand)
+    if index.broken is not None or not index.entries:
+        return _nothing(scan, "ENTRY_UNREADABLE" if index.broken else None)
+    try:
+        scan.run()
+    except ScanAbortedError as error:
+        return _nothing(scan, error.code)
+    return _result(scan, limit, rewrite, expands=expand is not None)
+
+
+def _forced(index: Index, context: ScanContext) -> Mapping[str, ScanEntry]:
+    """Make the entries ready that fire whatever their keys say."""
+    forced: dict[str, ScanEntry] = {}
+    raw = index.settings.rules.reads_fields_raw
+    for given in context.forced:
+        fields = entry_fields(given.entry, raw=raw)
+        made = index.reader.read(given.book, -1, -1, given.entry, fields)
+        made.content, made.decorators = given.entry.content, ()
+        listed = next((one for one in index.entries if one.key == made.key), None)
+        if listed is not None:
+            made.book, made.index = listed.book, listed.index
+            forced[made.key] = made
+    return forced
+
+
+def _purses(
+    scan: Scan, limit: int | None, count_tokens: CountTokens | None, expand: Expand | None
+) -> Mapping[str, Purse]:
+    rules = scan.judge.rules
+    return {
+        name: Purse(
+            rules,
+            limit,
+            count_tokens or utf16_quarter,
+            expand,
+            lambda kind, purpose: scan.drawer.draw(kind, purpose, len(scan.loops) + 1),
+            scan.judge.timed.is_sticky,
+        )
+        for name in (scan.index.books if rules.books_apart else ("",))
+    }
+
+
+def _nothing(scan: Scan, code: str | None) -> MatchResult:
+    """Give the result of a scan that SillyTavern ends early, or that has no entries."""
+    message = "something in the books is not what it must be"
+    found = [abort_diagnostic(code, message)] if code else []
     return MatchResult(
-        activated=activated,
-        placement=place(activated),
-        decisions=decisions,
-        state=state,
+        scan,
+        state=scan.judge.timed.state,
+        diagnostics=(*scan.index.diagnostics, *found),
+        aborted=code,
+    )
+
+
+def _result(
+    scan: Scan, limit: int | None, rewrite: Rewrite | None, *, expands: bool
+) -> MatchResult:
+    index, judge = scan.index, scan.judge
+    fired = tuple(scan.activated.values())
+    if judge.rules.timed_effects and not judge.context.dry_run:
+        judge.timed.begin(fired)
+    return MatchResult(
+        scan,
+        fired,
+        rewrite,
+        state=judge.timed.state,
         diagnostics=(
             *index.diagnostics,
-            *_state_diagnostics(state),
-            *_macro_diagnostics(index, expand),
-            *_tag_diagnostics(index, context),
-            *fired_diagnostics([(one.entry, label_of(one), one.path) for one in fired]),
+            *scan_diagnostics(
+                index.survey.remarkable, judge.context, expands=expands, settings=index.settings
+            ),
+            *timeout_diagnostics(tuple(_timed_out(scan))),
+            *fired_diagnostics(fired, index.remarks_when_fired, budget=limit is not None),
+        ),
+        loops=tuple(scan.loops),
+        draws=tuple(scan.drawer.drawn),
+        budget=BudgetUse(
+            limit_tokens=limit,
+            used_tokens=sum(purse.used for purse in scan.purses.values()),
+            overflowed=scan.overflowed,
         ),
     )
 
 
-def _activated(indexed: IndexedEntry) -> Activated:
-    entry = indexed.entry
-    return Activated(
-        entry=indexed.identity,
-        content=indexed.content,
-        position=entry.position,
-        order=entry.order,
-        depth=entry.depth,
-        role=entry.role,
-        outlet_name=entry.outlet_name,
-    )
-
-
-def _state_diagnostics(state: MatchState) -> Iterator[Diagnostic]:
-    if state.sticky or state.cooldown:
-        message = "The chat has running timed effects; they are kept and not executed yet."
-        yield Diagnostic("STATE_NOT_EXECUTED", Severity.WARNING, "/state", message)
-
-
-def _macro_diagnostics(index: Index, expand: Expand | None) -> Iterator[Diagnostic]:
-    if expand is not None:
+def _timed_out(scan: Scan) -> Iterator[tuple[ScanEntry, str, int]]:
+    """Find the keys whose search was given up."""
+    given_up = scan.judge.haystack.timed_out
+    if not given_up:
         return
-    for indexed in index.entries:
-        if indexed.entry.enabled and any("{{" in key.written for key in indexed.keys):
-            remark = "has macros in its keys, and nothing to expand them was given"
-            message = f"{label_of(indexed)} {remark}."
-            path = f"{indexed.path}/keys"
-            yield Diagnostic("KEY_MACRO_NOT_EXPANDED", Severity.WARNING, path, message)
-
-
-def _tag_diagnostics(index: Index, context: ScanContext) -> Iterator[Diagnostic]:
-    if context.character is not None and context.character.tags is not None:
-        return
-    for indexed in index.entries:
-        found = indexed.entry.character_filter
-        if indexed.entry.enabled and found is not None and found.tags:
-            remark = "is filtered by tags of the character, which are not known: it is let in"
-            path = f"{indexed.path}/character_filter/tags"
-            message = f"{label_of(indexed)} {remark}."
-            yield Diagnostic("CHARACTER_TAGS_UNKNOWN", Severity.INFO, path, message)
+    for entry in scan.index.entries:
+        for attribute in ("keys", "secondary_keys"):
+            for place_in, key in enumerate(getattr(entry, attribute)):
+                if key.written in given_up or scan.judge.ready(entry, key).written in given_up:
+                    yield entry, attribute, place_in

@@ -11,9 +11,16 @@ from typing import TypeVar
 from attrs import field, frozen
 
 from tavern_format import Position, Role
+from tavern_matcher._js import UNDEFINED, is_number, nullish, sort_descending, to_number, to_text
 from tavern_matcher.decision import EntryId
+from tavern_matcher.scan_entry import ScanEntry
 
 K = TypeVar("K")
+E2 = TypeVar("E2", Position, Role)
+DEFAULT_DEPTH = 4
+
+Rewrite = Callable[[str, float | None], str]
+"""Rewrites a text before it is placed; told its depth where it goes to one."""
 
 
 @frozen(kw_only=True)
@@ -25,17 +32,22 @@ class Activated:
     """Without decorators, macros not expanded; may be empty."""
     position: Position | None = Position.BEFORE
     order: float = 100
-    depth: float = 4
+    depth: float | str | None = DEFAULT_DEPTH
+    """None where the entry has none; a text where the book has one, which is no number's equal."""
     role: Role = Role.SYSTEM
     outlet_name: str = ""
+    expanded: str = field(default="", repr=False)
+    """The content with its macros expanded: what recursion searches and the budget counts."""
+    text: str = field(default="", repr=False)
+    """What is placed: expanded and rewritten. Empty: nothing is placed."""
 
 
 @frozen(kw_only=True)
 class DepthBlock:
     """Texts that go into the chat together."""
 
-    depth: float
-    """Messages from the end."""
+    depth: float | str | None
+    """Messages from the end; None for the block of an entry without a depth, which means 4."""
     role: Role
     texts: tuple[Activated, ...]
 
@@ -56,20 +68,79 @@ class Placement:
     em_top: tuple[Activated, ...] = ()
     """Before the example messages."""
     em_bottom: tuple[Activated, ...] = ()
+    em_order: tuple[Activated, ...] = ()
+    """Those of both in one sequence, as SillyTavern keeps them."""
     at_depth: tuple[DepthBlock, ...] = ()
     """The block with the highest order first."""
     outlets: Mapping[str, tuple[Activated, ...]] = field(factory=dict)
     unplaced: tuple[Activated, ...] = ()
     """Without a known position, or for an outlet without a name: SillyTavern drops these."""
 
+    def author_note(self, note: str) -> str:
+        """Put an author's note between its lore, as it is sent in a turn in which it is due."""
+        top, bottom = ("\n".join(one.text for one in texts) for texts in self._around_note)
+        return f"{top}\n{note}\n{bottom}".removeprefix("\n").removesuffix("\n")
+
+    @property
+    def _around_note(self) -> tuple[tuple[Activated, ...], tuple[Activated, ...]]:
+        return self.an_top, self.an_bottom
+
+
+def activated_of(entry: ScanEntry, expanded: str, rewrite: Rewrite | None) -> Activated:
+    """Describe an entry that fired."""
+    get = entry.fields.get
+    position = position_of(entry)
+    depth = get("depth", UNDEFINED)
+    placed_depth = DEFAULT_DEPTH if nullish(depth) else _depth(depth)
+    text = expanded
+    if rewrite is not None:
+        at_depth = position is Position.AT_DEPTH
+        text = rewrite(expanded, to_number(placed_depth) if at_depth else None)
+    name = get("outletName")
+    return Activated(
+        entry=entry.identity,
+        content=entry.content,
+        position=position,
+        order=entry.order,
+        depth=None if nullish(depth) else placed_depth,
+        role=_member(get("role"), Role) or Role.SYSTEM,
+        outlet_name=to_text(name) if name else "",
+        expanded=expanded,
+        text=text,
+    )
+
+
+def position_of(entry: ScanEntry) -> Position | None:
+    """Say where an entry asks to stand; None for anything but SillyTavern's eight numbers."""
+    return _member(entry.fields.get("position"), Position)
+
+
+def _member(value: object, kind: Callable[[int], E2]) -> E2 | None:
+    for number in range(len(Position)):
+        if is_number(value, number):
+            try:
+                return kind(number)
+            except ValueError:
+                return None
+    return None
+
+
+def _depth(value: object) -> float | str:
+    if isinstance(value, str):
+        return value
+    number = float(to_number(value))
+    return int(number) if number.is_integer() else number
+
 
 def place(activated: Sequence[Activated]) -> Placement:
     """Put fired entries, given in the order in which they fired, into their buckets."""
-    descending = sorted((one for one in activated if one.content), key=lambda one: -one.order)
+    # Sorted first: where orders are no numbers, it matters who takes part in the sorting.
+    every = sort_descending([(one.order, one) for one in activated])
+    descending = [one for one in every if one.text]
     ascending = descending[::-1]
 
-    def at(position: Position) -> tuple[Activated, ...]:
-        return tuple(one for one in ascending if one.position is position)
+    def at(*positions: Position) -> tuple[Activated, ...]:
+        return tuple(one for one in ascending if one.position in positions)
 
     outlets = [one for one in descending if one.position is Position.OUTLET]
     return Placement(
@@ -79,6 +150,7 @@ def place(activated: Sequence[Activated]) -> Placement:
         an_bottom=at(Position.AN_BOTTOM),
         em_top=at(Position.EM_TOP),
         em_bottom=at(Position.EM_BOTTOM),
+        em_order=at(Position.EM_TOP, Position.EM_BOTTOM),
         at_depth=_depth_blocks([one for one in descending if one.position is Position.AT_DEPTH]),
         outlets=_group([one for one in outlets if one.outlet_name], lambda one: one.outlet_name),
         unplaced=tuple(
@@ -90,10 +162,18 @@ def place(activated: Sequence[Activated]) -> Placement:
 
 
 def _depth_blocks(descending: Sequence[Activated]) -> tuple[DepthBlock, ...]:
-    groups = _group(descending, lambda one: (one.depth, one.role))
+    """Join texts of one depth and role; one without a depth joins a block of 4, but opens none."""
+    blocks: list[tuple[float | str | None, Role, list[Activated]]] = []
+    for one in descending:
+        wanted = DEFAULT_DEPTH if one.depth is None else one.depth
+        for depth, role, texts in blocks:
+            if depth == wanted and role is one.role:
+                texts.insert(0, one)
+                break
+        else:
+            blocks.append((one.depth, one.role, [one]))
     return tuple(
-        DepthBlock(depth=depth, role=role, texts=texts[::-1])
-        for (depth, role), texts in groups.items()
+        DepthBlock(depth=depth, role=role, texts=tuple(texts)) for depth, role, texts in blocks
     )
 
 

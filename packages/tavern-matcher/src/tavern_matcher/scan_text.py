@@ -1,56 +1,49 @@
-"""The texts that are searched for one entry, and where in them a key was found.
+"""The texts that are searched, one by one, and where in them a key was found.
 
-Owns which messages and sources an entry sees, and the translation of a hit into a range of the
-text a person knows. Must not know books beyond the one entry.
+Owns `Passage`, one searched text, and the translation of a hit into a range of the text a person
+knows. Must not know books, depths or loops.
 
 Source: SillyTavern 1.19.0, public/scripts/world-info.js, WorldInfoBuffer.
 """
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 
-from attrs import field, frozen
+from attrs import define, field, frozen
 
-from tavern_format import Entry
 from tavern_matcher._text import leading_space_chars, trim, unfold, utf16_length
 from tavern_matcher.context import ScanContext, ScanMessage
 from tavern_matcher.decision import KeyMatch, PlaceKind
 from tavern_matcher.keys import Key
-from tavern_matcher.settings import MatchSettings
-
-MAX_DEPTH_MESSAGES = 1000
-"""SillyTavern keeps no more messages for the scan, whatever an entry asks for."""
-
-SOURCES = (
-    ("match_persona_description", "persona_description"),
-    ("match_character_description", "character_description"),
-    ("match_character_personality", "character_personality"),
-    ("match_character_depth_prompt", "character_depth_prompt"),
-    ("match_scenario", "scenario"),
-    ("match_creator_notes", "creator_notes"),
-)
-"""Flag of the entry and the source it opens, in the order of the scanned text."""
+from tavern_matcher.rules import Rules
 
 
-@frozen
+@define(eq=False)
 class Passage:
     """One text as it is searched: a key never reaches from one into the next."""
 
     place: str
     kind: PlaceKind
-    own: str
+    own: str = field(repr=False)
     """The text as it was given."""
-    searched: str
+    searched: str = field(repr=False)
     """The same with the speaker's name in front, trimmed."""
     lead_chars: int = 0
     """Place of the own text's start in the searched one; negative where the start was cut."""
-    folded: str = field(init=False)
+    _folded: str | None = None
 
-    @folded.default
-    def _fold(self) -> str:
-        return self.searched.lower()
+    @property
+    def folded(self) -> str:
+        """The searched text in lower case."""
+        if self._folded is None:
+            self._folded = self.searched.lower()
+        return self._folded
+
+    def holds(self, key: Key) -> bool:
+        """Whether a plain key is found."""
+        return key.find(self.searched if key.case_sensitive else self.folded) >= 0
 
     def find(self, key: Key, *, secondary: bool) -> KeyMatch | None:
-        """Look for a key; None if it is not there."""
+        """Look for a plain key; None if it is not there."""
         text = self.searched if key.case_sensitive else self.folded
         start = key.find(text)
         if start < 0:
@@ -58,9 +51,10 @@ class Passage:
         end = start + len(key.needle)
         if not key.case_sensitive:
             start, end = (unfold(self.searched, self.folded, place) for place in (start, end))
-        return self._match(key, start, end, secondary=secondary)
+        return self.match(key, start, end, secondary=secondary)
 
-    def _match(self, key: Key, start: int, end: int, *, secondary: bool) -> KeyMatch:
+    def match(self, key: Key, start: int, end: int, *, secondary: bool) -> KeyMatch:
+        """Describe a hit, given as a range of the searched text."""
         in_speaker = start < self.lead_chars
         text = self.searched if in_speaker else self.own
         shift = 0 if in_speaker else self.lead_chars
@@ -82,47 +76,37 @@ NO_TEXT = Passage("", PlaceKind.MESSAGE, "", "")
 """What a blank key is found in where there is no text at all."""
 
 
-@frozen
-class ScanText:
-    """All passages of one scan; each entry sees some of them."""
+@frozen(kw_only=True)
+class ContextTexts:
+    """All passages that a context brings along."""
 
-    settings: MatchSettings
     messages: tuple[Passage, ...]
-    """Newest first."""
+    """Newest first; without text where a message has none."""
     sources: dict[str, Passage]
     injected: tuple[Passage, ...]
 
-    def depth_of(self, entry: Entry) -> int:
-        """How many messages an entry wants searched; 0 closes everything else to it, too."""
-        own = entry.scan_depth
-        depth = self.settings.scan_depth_messages if own is None else own
-        # A depth that is no number at all (NaN) is not greater than anything.
-        return int(min(depth, MAX_DEPTH_MESSAGES)) if depth > 0 else 0
 
-    def passages(self, entry: Entry) -> tuple[Passage, ...]:
-        """List what is searched for an entry, newest message first."""
-        depth = self.depth_of(entry)
-        if not depth:
-            return ()
-        return (*self.messages[:depth], *self._sources(entry), *self.injected)
-
-    def _sources(self, entry: Entry) -> Iterator[Passage]:
-        return (
-            self.sources[name]
-            for flag, name in SOURCES
-            if name in self.sources and getattr(entry, flag)
-        )
-
-
-def scan_text(context: ScanContext, settings: MatchSettings) -> ScanText:
+def context_texts(context: ScanContext, *, include_names: bool, rules: Rules) -> ContextTexts:
     """Prepare the texts of a scan once for all entries."""
-    names = (name for _, name in SOURCES)
-    texts = {name: getattr(context.sources, name) for name in names}
-    return ScanText(
-        settings,
-        tuple(_passage(message, settings) for message in reversed(context.messages)),
-        {name: Passage(name, PlaceKind.SOURCE, text, text) for name, text in texts.items() if text},
-        tuple(
+    newest = context.messages[: -rules.max_messages - 1 : -1]
+    named = include_names and rules.include_names
+    messages = [_message(message, named=named, trimmed=rules.trims_keys) for message in newest]
+    if rules.max_text_chars is not None:
+        messages = _cut(messages, rules.max_text_chars)
+    # Empty messages at the far end leave no empty place behind.
+    while messages and not messages[-1].searched and not messages[-1].own:
+        messages.pop()
+    if not rules.further_texts:
+        return ContextTexts(messages=tuple(messages), sources={}, injected=())
+    texts = {name: getattr(context.sources, name) for name in _SOURCE_NAMES}
+    return ContextTexts(
+        messages=tuple(messages),
+        sources={
+            name: Passage(name, PlaceKind.SOURCE, text, text)
+            for name, text in texts.items()
+            if text
+        },
+        injected=tuple(
             Passage(str(number), PlaceKind.INJECTED, text, text)
             for number, text in enumerate(context.injected)
             if text
@@ -130,8 +114,50 @@ def scan_text(context: ScanContext, settings: MatchSettings) -> ScanText:
     )
 
 
-def _passage(message: ScanMessage, settings: MatchSettings) -> Passage:
-    name = f"{message.speaker}: " if settings.include_names else ""
+_SOURCE_NAMES = (
+    "persona_description",
+    "character_description",
+    "character_personality",
+    "character_depth_prompt",
+    "scenario",
+    "creator_notes",
+)
+
+
+def _message(message: ScanMessage, *, named: bool, trimmed: bool) -> Passage:
+    name = f"{message.speaker}: " if named else ""
     whole = name + message.text
+    if not trimmed:
+        return Passage(message.identity, PlaceKind.MESSAGE, message.text, whole, len(name))
     lead = len(name) - leading_space_chars(whole)
     return Passage(message.identity, PlaceKind.MESSAGE, message.text, trim(whole), lead)
+
+
+def _cut(messages: Sequence[Passage], most_chars: int) -> list[Passage]:
+    """Keep the newest code points, line ends between the messages included."""
+    kept: list[Passage] = []
+    left = most_chars
+    for passage in messages:
+        if left <= 0:
+            break
+        text = passage.searched[-left:]
+        cut = len(passage.searched) - len(text)
+        kept.append(
+            Passage(passage.place, passage.kind, passage.own, text, passage.lead_chars - cut)
+        )
+        left -= len(text) + 1
+    return kept
+
+
+def block_passages(parts: Sequence[tuple[str, str]]) -> tuple[str, tuple[tuple[int, Passage], ...]]:
+    """Join the contents of entries that fired in one loop, as recursion searches them.
+
+    Each part is the entry's name and its content. Gives the joined text, and where in it each
+    content begins.
+    """
+    placed: list[tuple[int, Passage]] = []
+    start = 0
+    for name, content in parts:
+        placed.append((start, Passage(name, PlaceKind.ENTRY, content, content)))
+        start += len(content) + 1
+    return "\n".join(content for _, content in parts), tuple(placed)

@@ -1,18 +1,17 @@
-"""The settings of one scan: SillyTavern's thirteen, and the profile that says whose rules hold.
+"""The settings of one scan: SillyTavern's thirteen, the profile, and the limits of searches.
 
-Owns names, defaults and the table of the settings that this version does not execute. Must not
-know books or messages.
+Owns names and defaults. Must not know books or messages. What a profile decides is in `rules`.
 
 Source: SillyTavern 1.19.0, public/scripts/world-info.js (world_info_* variables); the shipped
 values are those of its default settings file.
 """
 
-from collections.abc import Iterator, Mapping
-from enum import IntEnum, StrEnum
+from enum import IntEnum
 
-from attrs import frozen
+from attrs import field, frozen
 
-from tavern_format import Diagnostic, Severity
+from tavern_matcher.bounded_regex import RegexLimits
+from tavern_matcher.rules import RULES, MatchProfile, Rules
 
 
 class CharacterStrategy(IntEnum):
@@ -24,29 +23,6 @@ class CharacterStrategy(IntEnum):
     GLOBAL_FIRST = 2
 
 
-class MatchProfile(StrEnum):
-    """Whose rules hold where SillyTavern has a fault that hurts users."""
-
-    ST_1_19 = "st-1.19"
-    """SillyTavern 1.19.0 as it is."""
-    SAFE = "safe"
-    """The same with the faults repaired that COMPATIBILITY.md lists."""
-
-
-@frozen(kw_only=True)
-class Rules:
-    """What a profile decides; one row a profile."""
-
-    blank_key_matches: bool
-    """A key of white space only matches every text, an empty one too."""
-
-
-RULES: Mapping[MatchProfile, Rules] = {
-    MatchProfile.ST_1_19: Rules(blank_key_matches=True),
-    MatchProfile.SAFE: Rules(blank_key_matches=False),
-}
-
-
 @frozen(kw_only=True)
 class MatchSettings:
     """How books are scanned. The defaults are those of SillyTavern's code."""
@@ -54,7 +30,7 @@ class MatchSettings:
     scan_depth_messages: int = 2
     """Newest messages that are searched; 0: none, and nothing else either."""
     min_activations: int = 0
-    """0: off."""
+    """Search further back until this many entries fired; 0: off."""
     min_activations_depth_max_messages: int = 0
     """0: no limit."""
     budget_percent: float = 25
@@ -68,39 +44,27 @@ class MatchSettings:
     case_sensitive: bool = False
     match_whole_words: bool = False
     use_group_scoring: bool = False
+    """In a group, keep only the members with the most keys found."""
     max_recursion_steps: int = 0
     """0: no limit; the first scan counts."""
     character_strategy: CharacterStrategy = CharacterStrategy.CHARACTER_FIRST
     overflow_alert: bool = False
     """Shows a message in SillyTavern; decides nothing."""
     profile: MatchProfile = MatchProfile.ST_1_19
+    regex_keys: bool | None = None
+    """Whether regular expression keys are run; None: as the profile has it."""
+    regex_limits: RegexLimits = field(factory=RegexLimits)
 
     @property
     def rules(self) -> Rules:
-        """The row of the rule table that holds."""
+        """The column of the rule table that holds."""
         return RULES[self.profile]
+
+    @property
+    def runs_regex(self) -> bool:
+        """Whether regular expression keys are run."""
+        return self.rules.regex_keys if self.regex_keys is None else self.regex_keys
 
 
 SHIPPED_SETTINGS = MatchSettings(recursive=True, match_whole_words=True)
 """What a fresh installation of SillyTavern 1.19.0 scans with."""
-
-_NOT_EXECUTED: Mapping[str, str] = {
-    "min_activations": "the scan is not widened until enough entries fire",
-    "min_activations_depth_max_messages": "the scan is not widened until enough entries fire",
-    "budget_percent": "no token budget is applied",
-    "budget_cap_tokens": "no token budget is applied",
-    "recursive": "texts of entries that fired are not searched for keys of further entries",
-    "use_group_scoring": "inclusion groups are not thinned by score",
-    "max_recursion_steps": "there is no recursion to limit",
-    "overflow_alert": "there is nobody here to alert",
-}
-"""Settings without effect in this version, and what that means."""
-
-
-def setting_diagnostics(settings: MatchSettings) -> Iterator[Diagnostic]:
-    """Name each setting that is not executed and is set to something else than the default."""
-    neutral = MatchSettings()
-    for name, meaning in _NOT_EXECUTED.items():
-        if getattr(settings, name) != getattr(neutral, name):
-            message = f"The setting {name} is not executed yet: {meaning}."
-            yield Diagnostic("SETTING_NOT_EXECUTED", Severity.WARNING, f"/settings/{name}", message)

@@ -1,0 +1,147 @@
+"""The state of one expansion: stores, limits, and what is reported.
+
+Owns counting and noting. Must not know how a text is read.
+"""
+
+from datetime import datetime
+from typing import NamedTuple
+
+from tavern_compiler._macro_variables import MacroRefusal, Store
+from tavern_compiler.errors import MacroError
+from tavern_compiler.macro_context import MacroContext, MacroLimits, Variables
+from tavern_compiler.macro_table import Rows
+from tavern_format import Diagnostic, Severity
+
+Span = tuple[int, int]
+_MAX_REFUSALS = 16
+"""After so many macros that would give too much, nothing more is expanded."""
+
+
+class LimitRefusal(MacroRefusal):
+    """A macro asks for more than is allowed; `code` names the limit."""
+
+    def __init__(self, code: str, message: str) -> None:
+        """Keep the stable upper-snake code beside the reason."""
+        super().__init__(message)
+        self.code = code
+
+
+class Noted(NamedTuple):
+    """What became of one macro."""
+
+    name: str
+    span: Span
+    result_chars: int | None = None
+    drew: bool = False
+    field: str | None = None
+    reason: str | None = None
+
+
+class Run:
+    """One expansion from its first macro to its last."""
+
+    def __init__(
+        self, context: MacroContext, rows: Rows, limits: MacroLimits, without: frozenset[str]
+    ) -> None:
+        """Copy the stores; nothing the caller gave is changed. `without` is lower-cased."""
+        self.context = context
+        self.rows = rows
+        self.limits = limits
+        self.without = without
+        self.noted: list[Noted] = []
+        self.diagnostics: list[Diagnostic] = []
+        self.depth = 0
+        self.drawn = 0
+        self.span: Span = (0, 0)
+        """Of the macro that is being executed."""
+        self.exhausted = False
+        """Whether steps or output are used up: nothing more is expanded."""
+        self._steps = 0
+        self._output_chars = 0
+        self._refused = 0
+        self._exhausted_by = "MACRO_STEP_LIMIT"
+        self._codes: set[str] = set()
+        self._local = Store(context.variables.local, self.spend)
+        self._shared = Store(context.variables.shared, self.spend)
+
+    def enter(self, height: int) -> None:
+        """Begin a macro with so many inside each other. Raises LimitRefusal beyond a limit."""
+        if self.depth + height - 1 > self.limits.depth_macros:
+            message = f"more than {self.limits.depth_macros} macros are inside each other"
+            raise LimitRefusal("MACRO_DEPTH_LIMIT", message)
+        self.step(1)
+
+    def step(self, count: int) -> None:
+        """Count steps. Raises LimitRefusal beyond the limit."""
+        self._steps += count
+        if self.exhausted:
+            message = "the text has asked for too much before"
+            raise LimitRefusal(self._exhausted_by, message)
+        if self._steps > self.limits.steps:
+            self.exhausted = True
+            message = f"the text takes more than {self.limits.steps} steps"
+            raise LimitRefusal(self._exhausted_by, message)
+
+    def spend(self, chars: int) -> None:
+        """Count what a macro gives or stores. Raises LimitRefusal beyond the limit."""
+        if self._output_chars + chars > self.limits.output_chars:
+            self._refused += 1
+            if self._refused >= _MAX_REFUSALS:
+                self.exhausted, self._exhausted_by = True, "MACRO_OUTPUT_LIMIT"
+            message = f"macros give more than {self.limits.output_chars} characters"
+            raise LimitRefusal("MACRO_OUTPUT_LIMIT", message)
+        self._output_chars += chars
+
+    def store(self, *, shared: bool) -> Store:
+        """Give a store of variables."""
+        return self._shared if shared else self._local
+
+    def variables(self) -> Variables:
+        """Give both stores as values."""
+        return Variables(local=self._local.values, shared=self._shared.values)
+
+    def draw(self, name: str) -> float:
+        """Draw from the dice. Raises MacroError without any, ValueError on a number not below 1."""
+        dice = self.context.dice
+        if dice is None:
+            raise self.missing("MACRO_DICE_MISSING", f"{{{{{name}}}}} needs dice")
+        self.step(1)
+        self.drawn += 1
+        number = dice(f"{name}@{self.span[0]}")
+        if not 0 <= number < 1:
+            message = f"dice give at least 0 and below 1, not {number}"
+            raise ValueError(message)
+        return number
+
+    def now(self, name: str) -> datetime:
+        """Give the time. Raises MacroError without any."""
+        if self.context.now is None:
+            raise self.missing("MACRO_CLOCK_MISSING", f"{{{{{name}}}}} needs the time")
+        return self.context.now
+
+    def missing(self, code: str, message: str) -> MacroError:
+        """Make the error of a source that the caller did not give."""
+        start, end = self.span
+        text = f"{message}; it stands at characters {start}-{end}"
+        return MacroError(code, text, start_chars=start, end_chars=end)
+
+    def note(
+        self, name: str, span: Span, *, result: str, drew: bool, field: str | None = None
+    ) -> None:
+        """Record a macro that was replaced."""
+        self.noted.append(Noted(name, span, len(result), drew, field))
+
+    def refuse(self, name: str, span: Span, refusal: MacroRefusal) -> None:
+        """Record a macro that stays as it is; a limit is said once."""
+        reason = str(refusal)
+        code = refusal.code if isinstance(refusal, LimitRefusal) else "MACRO_NOT_EXECUTED"
+        if code != "MACRO_NOT_EXECUTED":
+            if code in self._codes:
+                return
+            self._codes.add(code)
+        else:
+            self.noted.append(Noted(name, span, reason=reason))
+        called = f"{{{{{name}}}}}" if name else "A macro without a name"
+        place = f"at characters {span[0]}-{span[1]}"
+        message = f"{called} {place} is not executed and stays as it is: {reason}."
+        self.diagnostics.append(Diagnostic(code, Severity.WARNING, "", message))

@@ -1,0 +1,156 @@
+"""Fired lore as texts: around the character, the note and the examples, at a depth, in outlets.
+
+Regex scripts run here, one entry at a time; an entry that is empty then goes nowhere. Must not know
+how an entry came to fire, nor where a text stands in the prompt.
+
+Source: SillyTavern 1.19.0, public/scripts/world-info.js (end of checkWorldInfo) and
+public/script.js (Generate).
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+from attrs import evolve, field, frozen
+
+from tavern_compiler.st_input import ExtensionPosition, ExtensionPrompt, Rewrite
+from tavern_compiler.st_macros import Macros
+from tavern_compiler.st_result import MessageSource, MessageSourceKind
+from tavern_format import Placement as ScriptPlacement
+from tavern_format import Position
+from tavern_matcher import Activated, EntryId, Placement
+
+_DEFAULT_DEPTH = 4
+_NEVER = -1.0
+
+
+@frozen(kw_only=True)
+class LoreText:
+    """Texts of some entries in one, joined by line feeds."""
+
+    text: str = field(default="", repr=False)
+    sources: tuple[MessageSource, ...] = ()
+
+
+@frozen(kw_only=True)
+class LoreTexts:
+    """All fired lore by place."""
+
+    before: LoreText = field(factory=LoreText)
+    after: LoreText = field(factory=LoreText)
+    note_top: LoreText = field(factory=LoreText)
+    note_bottom: LoreText = field(factory=LoreText)
+    examples: tuple[tuple[bool, LoreText], ...] = ()
+    """Entries for the example dialogues, lowest order first; True: before them."""
+    depth_rows: tuple[tuple[str, ExtensionPrompt], ...] = ()
+    outlets: Mapping[str, LoreText] = field(factory=dict)
+
+
+def expand_lore(lore: Placement, macros: Macros) -> tuple[Placement, Macros]:
+    """Expand the macros of every entry once, as a scan does: highest order first.
+
+    Entries of one order run by their place in the book; which of them fired in a later round of
+    the scan, a placement does not say.
+    """
+    texts: dict[EntryId, str] = {}
+    for one in sorted(_entries(lore), key=lambda one: (-one.order, one.entry.index)):
+        texts[one.entry], macros = macros.run(one.content, _source(one).path)
+    return _with_texts(lore, lambda one: evolve(one, content=texts[one.entry])), macros
+
+
+def _entries(lore: Placement) -> Iterator[Activated]:
+    yield from (*lore.before, *lore.after, *lore.an_top, *lore.an_bottom)
+    yield from (*lore.em_top, *lore.em_bottom)
+    yield from (one for block in lore.at_depth for one in block.texts)
+    yield from (one for ones in lore.outlets.values() for one in ones)
+
+
+def _with_texts(lore: Placement, change: Callable[[Activated], Activated]) -> Placement:
+    def each(ones: Iterable[Activated]) -> tuple[Activated, ...]:
+        return tuple(map(change, ones))
+
+    return evolve(
+        lore,
+        before=each(lore.before),
+        after=each(lore.after),
+        an_top=each(lore.an_top),
+        an_bottom=each(lore.an_bottom),
+        em_top=each(lore.em_top),
+        em_bottom=each(lore.em_bottom),
+        em_order=each(lore.em_order),
+        at_depth=tuple(evolve(block, texts=each(block.texts)) for block in lore.at_depth),
+        outlets={name: each(ones) for name, ones in lore.outlets.items()},
+    )
+
+
+def finished_lore(lore: Placement) -> Placement:
+    """Take the texts that a scan has expanded and rewritten as they are."""
+    return _with_texts(lore, lambda one: evolve(one, content=one.text))
+
+
+def lore_texts(lore: Placement, rewrite: Rewrite, *, safe: bool = False) -> LoreTexts:
+    """Turn the matcher's buckets into texts."""
+    examples = lore.em_order or sorted((*lore.em_top, *lore.em_bottom), key=lambda one: one.order)
+    texts = [(one.position is Position.EM_TOP, _join([one], rewrite)) for one in examples]
+    outlets = {name: _join(ones, rewrite) for name, ones in lore.outlets.items()}
+    return LoreTexts(
+        before=_join(lore.before, rewrite),
+        after=_join(lore.after, rewrite),
+        note_top=_join(lore.an_top, rewrite),
+        note_bottom=_join(lore.an_bottom, rewrite),
+        examples=tuple((before, text) for before, text in texts if text.text),
+        depth_rows=tuple(_depth_rows(lore, rewrite, safe=safe)),
+        outlets={name: text for name, text in outlets.items() if text.text},
+    )
+
+
+def _join(entries: Iterable[Activated], rewrite: Rewrite, depth: float | None = None) -> LoreText:
+    whole = None if depth is None else int(depth)
+    texts = [
+        (rewrite(one.content, ScriptPlacement.WORLD_INFO, whole), one)
+        for one in entries
+        if one.content
+    ]
+    kept = [(text, one) for text, one in texts if text]
+    return LoreText(
+        text="\n".join(text for text, _ in kept), sources=tuple(_source(one) for _, one in kept)
+    )
+
+
+def _source(one: Activated) -> MessageSource:
+    where = f"{one.entry.book}/{one.entry.index}/content"
+    return MessageSource(
+        kind=MessageSourceKind.WORLD_BOOK, identifier=one.entry.qualified, field=where
+    )
+
+
+def _depth_rows(
+    lore: Placement, rewrite: Rewrite, *, safe: bool
+) -> Iterator[tuple[str, ExtensionPrompt]]:
+    """Make a row of each block; of two under one key the later counts."""
+    for block in lore.at_depth:
+        depth = _depth(block.depth, safe=safe)
+        text = _join(block.texts, rewrite, depth)
+        raw = block.depth
+        shown = int(raw) if isinstance(raw, float) and raw == raw // 1 else raw
+        yield (
+            f"customDepthWI_{'null' if shown is None else shown}_{block.role.value}",
+            ExtensionPrompt(
+                value=text.text,
+                position=ExtensionPosition.IN_CHAT,
+                depth=depth,
+                role=block.role,
+                sources=text.sources,
+            ),
+        )
+
+
+def _depth(value: float | str | None, *, safe: bool) -> float:
+    """Read a depth as JavaScript's `Number` does: nothing is 0; what is no number is never reached.
+
+    With `safe`, nothing is the depth that it means everywhere else: 4.
+    """
+    if value is None:
+        return _DEFAULT_DEPTH if safe else 0
+    try:
+        return float(value or 0)
+    except ValueError:
+        return _NEVER

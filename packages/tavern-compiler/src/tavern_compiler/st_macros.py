@@ -1,0 +1,143 @@
+"""How the projection has macros expanded: one injected function, its scope and its state.
+
+Owns the contract of that function, and makes one of `expand_macros`. Must not know where a text
+comes from.
+
+Source: SillyTavern 1.19.0, public/script.js (substituteParams) and
+public/scripts/macros/engine/MacroEnvBuilder.js.
+"""
+
+from collections.abc import Callable, Mapping
+
+from attrs import asdict, evolve, field, frozen
+
+from tavern_compiler.macro_context import (
+    GroupMember,
+    MacroContext,
+    MacroMessage,
+    Variables,
+)
+from tavern_compiler.macros import MacroSettings, expand_macros
+from tavern_format import Diagnostic
+
+_DEFAULTS = MacroSettings()
+_MARKS = frozenset("{}<")
+"""A text without any of these has no macro, old or new, and nothing to unescape."""
+
+
+@frozen(kw_only=True)
+class CardTexts:
+    """Fields as the macros named after them give them, before their own macros are expanded."""
+
+    description: str = ""
+    personality: str = ""
+    scenario: str = ""
+    persona: str = ""
+    message_examples: str = ""
+    system_prompt: str = ""
+    post_history_instructions: str = ""
+    depth_prompt: str = ""
+    creator_notes: str = ""
+    greeting: str = ""
+    character_version: str = ""
+
+
+@frozen(kw_only=True)
+class MacroScope:
+    """What macros may show at one place of the prompt."""
+
+    user: str = "User"
+    char: str = "Assistant"
+    members: tuple[str, ...] = ()
+    """Names of all members of the group, in its order; empty outside of a group."""
+    muted: frozenset[str] = frozenset()
+    """Names of the members that do not speak by themselves."""
+    card: CardTexts = field(factory=CardTexts)
+    card_allowed: bool = True
+    """False inside a field of a card: fields cannot hold each other."""
+    original: str | None = None
+    """The text that a card's text replaces; to be shown once."""
+    extra: Mapping[str, str] = field(factory=dict)
+    """Macros of this one call, by name: `lastChatMessage`."""
+    outlets: Mapping[str, str] = field(factory=dict)
+    """Lore for `{{outlet::name}}`, by name."""
+    messages: tuple[MacroMessage, ...] = ()
+    """The chat, oldest message first, hidden ones too."""
+    collapse_newlines: bool = False
+    """Whether runs of line breaks in card fields become one."""
+
+    @property
+    def group(self) -> str:
+        """Name the group: all members, or the character."""
+        return ", ".join(self.members) or self.char
+
+
+@frozen(kw_only=True)
+class Expanded:
+    """What an `Expand` gives."""
+
+    text: str
+    state: object = None
+    """For the next call: variables, and whatever else a macro may change."""
+    diagnostics: tuple[Diagnostic, ...] = ()
+    """Paths are empty: only the caller knows where the text stands."""
+
+
+Expand = Callable[[str, MacroScope, object], Expanded]
+"""Expands the macros of a text that is not empty: text, scope, and the state of the call before."""
+
+
+@frozen(kw_only=True)
+class Macros:
+    """An `Expand` between two calls: each call gives the text and the `Macros` that follow."""
+
+    expand: Expand
+    scope: MacroScope
+    state: object = None
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+    def run(
+        self, text: str, path: str = "", scope: MacroScope | None = None
+    ) -> tuple[str, "Macros"]:
+        """Expand a text; `path` says where it stands, `scope` stands in for the usual one."""
+        if not text:
+            return "", self
+        done = self.expand(text, self.scope if scope is None else scope, self.state)
+        found = tuple(evolve(one, path=path) for one in done.diagnostics)
+        after = evolve(self, state=done.state, diagnostics=(*self.diagnostics, *found))
+        return done.text, after
+
+
+def expand_with(context: MacroContext, settings: MacroSettings = _DEFAULTS) -> Expand:
+    """Make an `Expand` of `expand_macros`: names, fields and chat are the scope's.
+
+    All else is the context's: dice, the time, the host, variables to begin with, other greetings.
+    The state is a `Variables`. What it makes raises MacroError where a macro needs dice or the time
+    and the context has none.
+    """
+
+    def expand(text: str, scope: MacroScope, state: object) -> Expanded:
+        variables = state if isinstance(state, Variables) else context.variables
+        if _MARKS.isdisjoint(text):
+            return Expanded(text=text, state=variables)
+        own = evolve(_in_scope(context, scope), variables=variables)
+        done = expand_macros(text, own, settings)
+        return Expanded(text=done.text, state=done.variables, diagnostics=done.diagnostics)
+
+    return expand
+
+
+def _in_scope(context: MacroContext, scope: MacroScope) -> MacroContext:
+    members = (GroupMember(name=name, muted=name in scope.muted) for name in scope.members)
+    return evolve(
+        context,
+        user=scope.user,
+        char=scope.char,
+        **asdict(scope.card),
+        card=scope.card_allowed,
+        group=tuple(members) if scope.members else None,
+        original=scope.original,
+        dynamic=scope.extra,
+        chat=evolve(context.chat, messages=scope.messages),
+        host=evolve(context.host, outlets=scope.outlets, collapse_newlines=scope.collapse_newlines),
+    )

@@ -1,0 +1,116 @@
+"""Two ways to find many texts at once, and what is kept of a text."""
+
+import random
+from collections.abc import Sequence
+
+import pytest
+
+from tavern_format import Entry, WorldBook
+from tavern_matcher import (
+    FinderKind,
+    Index,
+    MatchSettings,
+    NamedBook,
+    ScanCache,
+    ScanContext,
+    ScanMessage,
+    compile_index,
+    match,
+)
+from tavern_matcher.finder import Finder, build_finder
+
+KINDS = (FinderKind.AUTOMATON, FinderKind.PYTHON)
+LETTERS = "aab é猫🦊 "
+
+
+def occurrences(finder: Finder, text: str) -> list[tuple[int, int, int]]:
+    return sorted(finder.occurrences(text))
+
+
+def slowly(needles: Sequence[str], text: str) -> list[tuple[int, int, int]]:
+    return sorted(
+        (number, at, at + len(needle))
+        for number, needle in enumerate(needles)
+        for at in range(len(text))
+        if text.startswith(needle, at)
+    )
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("seed", range(30))
+def test_every_occurrence_is_found(kind: FinderKind, seed: int) -> None:
+    pytest.importorskip("ahocorasick_rs")
+    luck = random.Random(seed)
+    needles = list({"".join(luck.choices(LETTERS, k=luck.randint(1, 7))) for _ in range(40)})
+    text = "".join(luck.choices(LETTERS, k=300))
+    assert occurrences(build_finder(needles, kind), text) == slowly(needles, text)
+
+
+@pytest.mark.parametrize("kind", FinderKind)
+def test_nothing_is_found_where_nothing_is_looked_for(kind: FinderKind) -> None:
+    assert occurrences(build_finder((), kind), "text") == []
+
+
+def test_fallback_is_taken_where_there_is_no_wheel(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tavern_matcher.finder._automaton", None)
+    assert occurrences(build_finder(["a"]), "cat") == [(0, 1, 2)]
+    with pytest.raises(ValueError, match="needs the distribution ahocorasick-rs"):
+        build_finder(["a"], FinderKind.AUTOMATON)
+
+
+def index_of(cache: ScanCache | None = None) -> Index:
+    entries = tuple(
+        Entry(uid=at, keys=(f"k{at}", f"word{at}"), content=f"word{at + 1}") for at in range(50)
+    )
+    settings = MatchSettings(recursive=True, match_whole_words=True, scan_depth_messages=9)
+    return compile_index(
+        [NamedBook(name="b", book=WorldBook(entries=entries))], settings, cache=cache
+    )
+
+
+def context_of(*texts: str) -> ScanContext:
+    return ScanContext(
+        messages=tuple(
+            ScanMessage(identity=str(at), speaker="A", text=text) for at, text in enumerate(texts)
+        )
+    )
+
+
+def test_what_is_kept_changes_no_result() -> None:
+    index = index_of()
+    contexts = [
+        context_of("k3 and", "k40"),
+        context_of("k3 and", "k7"),
+        context_of("k40", "k3 and"),
+    ]
+    for context in (*contexts, *contexts):
+        assert match(index, context) == match(index, context, cache=ScanCache(max_texts=1))
+
+
+def test_each_text_is_searched_once() -> None:
+    index = index_of()
+    match(index, context_of("k48", "two"))
+    known = len(index.cache)
+    match(index, context_of("k48", "two", "k48"))
+    assert len(index.cache) == known
+    index.cache.clear()
+    assert (len(index.cache), index.cache.size_chars) == (0, 0)
+
+
+def test_cache_is_bounded_by_number_and_by_size() -> None:
+    few = ScanCache(max_texts=3)
+    short = ScanCache(max_chars=20)
+    for cache in (few, short):
+        index = index_of(cache)
+        for turn in range(20):
+            match(index, context_of(f"message {turn}"))
+    assert len(few) == 3
+    assert 0 < short.size_chars <= 20
+    index = index_of(short)
+    match(index, context_of("a message of more than twenty characters"))
+    assert short.size_chars <= 20
+
+
+def test_halves_of_characters_in_a_text_do_no_harm() -> None:
+    index = index_of()
+    assert len(match(index, context_of("\ud83e k49 \udd8a")).activated) == 1

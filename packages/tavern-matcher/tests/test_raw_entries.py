@@ -1,0 +1,180 @@
+"""Absent and odd fields: what JavaScript makes of them, and what `safe` does instead."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import attrs
+import pytest
+
+from tavern_format import Entry, Position, WorldBook, parse_card, parse_world_book
+from tavern_matcher import (
+    BookSource,
+    EntryId,
+    ForcedEntry,
+    MatchProfile,
+    MatchResult,
+    MatchSettings,
+    NamedBook,
+    Reason,
+    ScanContext,
+    compile_index,
+    match,
+)
+
+Scan = Callable[..., MatchResult]
+Fired = Callable[[MatchResult], list[object]]
+CASES: list[dict[str, Any]] = json.loads(
+    (Path(__file__).parent / "cases" / "profiles.json").read_text(encoding="utf-8")
+)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: str(case["name"]))
+@pytest.mark.parametrize("profile", ["st-1.19", "safe"])
+def test_profile_decides(scan: Scan, fired: Fired, case: dict[str, Any], profile: str) -> None:
+    result = scan(
+        case["entries"],
+        *case["messages"],
+        settings={"profile": profile, **case.get("settings", {})},
+        context={"budget_tokens": case.get("budget")},
+        dice=lambda _: case.get("roll", 0.5),
+        count_tokens=len,
+    )
+    assert (fired(result), result.aborted) == (case[profile], case.get(f"{profile} aborted"))
+
+
+def book_of(*entries: object) -> WorldBook:
+    document = {"entries": {str(at): entry for at, entry in enumerate(entries)}}
+    return parse_world_book(json.dumps(document).encode()).value
+
+
+GOOD = {"uid": 0, "key": ["key"], "content": "x", "position": 0, "order": 5}
+
+
+def test_edit_of_an_entry_counts_and_the_rest_stays_as_it_was_read(scan: Scan) -> None:
+    sparse = {"uid": 0, "key": ["key"], "keysecondary": ["no"], "content": "x"}
+    book = book_of(sparse)
+    (entry,) = book.entries
+    # Without the field `selective`, secondary keys do not count; without `position`, no place.
+    result = scan(book, "key")
+    assert (len(result.activated), result.placement.before) == (1, ())
+    edited = attrs.evolve(book, entries=(attrs.evolve(entry, content="y"),))
+    assert [one.content for one in scan(edited, "key").activated] == []
+    assert scan(edited, "key").decisions[0].reason is Reason.SECONDARY_KEYS_MISS
+    untouched = attrs.evolve(book, entries=tuple(book.entries))
+    assert scan(untouched, "key").placement.before == ()
+
+
+def test_entries_of_a_card_are_read_as_sillytavern_converts_them(scan: Scan, fired: Fired) -> None:
+    entries = [
+        {"id": 0, "keys": ["gate"], "content": "lantern", "enabled": True, "insertion_order": 1},
+        {
+            "id": 1, "keys": ["lantern"], "content": "x", "enabled": True, "insertion_order": 2,
+            "extensions": {"exclude_recursion": True},
+        },
+    ]  # fmt: skip
+    card = {"spec": "chara_card_v2", "data": {"name": "A", "character_book": {"entries": entries}}}
+    book = parse_card(json.dumps(card).encode()).value.character_book
+    assert book is not None
+    result = scan(book, "gate", settings={"recursive": True})
+    assert fired(result) == [0]
+    assert result.decisions[0].reason is Reason.EXCLUDED_FROM_RECURSION
+
+
+def test_null_among_the_entries_silences_every_book() -> None:
+    bad = NamedBook(name="bad", book=book_of(None))
+    good = NamedBook(name="good", book=book_of(GOOD | {"constant": True}), source=BookSource.CHAT)
+    exact = match(compile_index([bad, good]), ScanContext())
+    assert (exact.activated, exact.aborted) == ((), "ENTRY_UNREADABLE")
+    assert {one.reason for one in exact.decisions} == {Reason.SCAN_ABORTED}
+    assert [one.code for one in exact.diagnostics] == [
+        "ENTRY_UNREADABLE",
+        "SCAN_ABORTED_ENTRY_UNREADABLE",
+    ]
+    safe = match(
+        compile_index([bad, good], MatchSettings(profile=MatchProfile.SAFE)), ScanContext()
+    )
+    assert [one.entry.book for one in safe.activated] == ["good"]
+    assert {one.reason for one in safe.decisions} == {Reason.CONSTANT, Reason.MALFORMED}
+
+
+def test_item_that_is_a_text_is_no_entry_and_does_no_harm(scan: Scan, fired: Fired) -> None:
+    result = scan(book_of(GOOD, "text"), "key")
+    assert fired(result) == [0]
+    assert [(one.entry.index, one.reason) for one in result.decisions] == [
+        (0, Reason.PRIMARY_KEY_MATCH),
+        (1, Reason.MALFORMED),
+    ]
+
+
+def test_depth_block_of_an_entry_without_a_depth() -> None:
+    def block(uid: int, order: int, **more: Any) -> dict[str, Any]:
+        return {
+            "uid": uid,
+            "constant": True,
+            "content": str(uid),
+            "order": order,
+            "position": 4,
+        } | more
+
+    book = book_of(
+        block(0, 9, depth=4), block(1, 8), block(2, 7, depth="4"), block(3, 6, depth=None)
+    )
+    placed = match(compile_index([NamedBook(name="b", book=book)]), ScanContext()).placement
+    assert [(one.depth, [text.entry.uid for text in one.texts]) for one in placed.at_depth] == [
+        (4, [3, 1, 0]),
+        ("4", [2]),
+    ]
+
+
+def test_forced_entry_fires_as_what_was_given(scan: Scan, fired: Fired) -> None:
+    forced = ForcedEntry(book="b", entry=Entry(uid=1, content="@@note\ntold", order=500))
+    entries = [GOOD | {"constant": True}, {"uid": 1, "key": ["no"], "content": "own"}]
+    result = scan(entries, "-", context={"forced": (forced,)})
+    assert fired(result) == [1, 0]
+    assert [one.content for one in result.activated] == ["@@note\ntold", "x"]
+    decision = result.decision(EntryId(book="b", index=1))
+    assert (decision.reason, decision.applied_position) == (Reason.FORCED, Position.BEFORE)
+
+
+@pytest.mark.parametrize(
+    "changes", [{"disable": True}, {"triggers": ["swipe"]}, {"content": "@@dont_activate\nx"}]
+)
+def test_what_holds_back_a_forced_entry(
+    scan: Scan, fired: Fired, changes: dict[str, object]
+) -> None:
+    forced = ForcedEntry(book="b", entry=Entry(uid=0, content="told"))
+    assert fired(scan([GOOD | changes], "-", context={"forced": (forced,)})) == []
+
+
+def test_author_note_stands_between_its_lore(scan: Scan) -> None:
+    entries = [
+        GOOD | {"constant": True, "uid": at, "position": 2 + at, "content": text}
+        for at, text in enumerate(("above", "below"))
+    ]
+    placement = scan(entries).placement
+    assert placement.author_note("note") == "above\nnote\nbelow"
+    assert scan([]).placement.author_note("") == "\n"[:0] + ""
+
+
+def test_plugin_profile_knows_no_loops_and_takes_rolls_of_zero(scan: Scan, fired: Fired) -> None:
+    entries = [
+        {"uid": 0, "key": ["start"], "content": "next", "probability": 1, "useProbability": True},
+        {"uid": 1, "key": ["next"], "content": "x"},
+        {"uid": 2, "key": ["/st.rt/"], "content": "x"},
+        {"uid": 3, "key": ["meaning"], "content": "x", "vectorized": True},
+        {"uid": 4, "key": ["start"], "content": "@@dont_activate\nx", "delay": 9, "sticky": 3},
+    ]
+    settings = {"profile": "dsh-tavern", "recursive": True}
+    given = {"vector_matches": (EntryId(book="b", index=3),)}
+    result = scan(entries, "start", settings=settings, context=given, dice=None)
+    assert fired(result) == [0, 3, 4]
+    assert [one.reason.value for one in result.decisions] == [
+        "primary-key-match", "primary-key-miss", "regex-disabled", "vector-match",
+        "primary-key-match",
+    ]  # fmt: skip
+    assert result.state.sticky == {}
+    assert scan(entries, "meaning", settings=settings).decisions[3].reason is (
+        Reason.VECTOR_MATCH_REQUIRED
+    )

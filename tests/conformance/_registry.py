@@ -88,6 +88,7 @@ ADAPTERS: Mapping[str, Adapter] = {
     "public_reports/world-book": public_reports.check_book,
     "public_reports/macro": macros.check_report,
     "public_reports/preset": public_projection.check,
+    "oracle/found": world_info.check,
     "public_reports/wi-*": public_matching.check,
     "world_info/*": world_info.check,
     **dict.fromkeys(trace.LOADERS, trace.check),

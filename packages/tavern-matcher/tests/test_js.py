@@ -60,7 +60,7 @@ def test_truth(value: object, true: bool) -> None:  # noqa: FBT001
 
 def test_sum_becomes_a_text_once_a_side_is_one() -> None:
     assert add(add(0, "50"), 30) == "05030"
-    assert add(add(0, 50), True) == 51
+    assert add(add(0, 50), [1]) == "501"
 
 
 def test_comparison_of_texts_is_one_of_texts() -> None:
@@ -106,9 +106,11 @@ def test_literal_that_a_match_needs(pattern: str, flags: str, literal: str) -> N
 
 @pytest.mark.parametrize("seed", range(200))
 def test_every_match_holds_the_literal(seed: int) -> None:
-    luck = random.Random(seed)
-    parts = ["a", "b", "K", "s", " ", ".", "x*", "a+", "(a|b)", "[ab]", "\\w", "\\b", "b{2}", "(?:K)?",
-             "|", "\\.", "^", "$", "(?=a)", "a{1,}"]  # fmt: skip
+    luck = random.Random(seed)  # noqa: S311 - a repeatable test
+    parts = [
+        *("a", "b", "K", "s", " ", ".", "x*", "a+", "(a|b)", "[ab]", "\\w", "\\b", "b{2}"),
+        *("(?:K)?", "|", "\\.", "^", "$", "(?=a)", "a{1,}"),
+    ]
     source = construct_regex(
         "".join(luck.choices(parts, k=luck.randint(1, 7))), luck.choice(["", "i"])
     )
@@ -118,7 +120,7 @@ def test_every_match_holds_the_literal(seed: int) -> None:
     compiled = regex.compile(done.pattern, regex.DOTALL | regex.ASCII)  # type: ignore[union-attr]
     literal = required_literal(source)
     for _ in range(60):
-        text = "".join(luck.choices("abKkSsſK .x", k=luck.randint(0, 9)))
+        text = "".join(luck.choices("abKkSs\u017f\u212a .x", k=luck.randint(0, 9)))
         if compiled.search(text):
             assert literal in text.lower(), (source.pattern, text)
 

@@ -82,8 +82,8 @@ def test_switch_of_the_entry_wins_over_the_setting(
 @pytest.mark.parametrize(
     ("profile", "fires", "code"),
     [
-        (MatchProfile.ST_1_19, True, "KEY_BLANK_MATCHES_EVERYTHING"),
-        (MatchProfile.SAFE, False, "KEY_BLANK_IGNORED"),
+        (MatchProfile.ST_1_19, True, "BLANK_KEY_MATCHES_EVERYTHING"),
+        (MatchProfile.SAFE, False, "BLANK_KEY_IGNORED"),
     ],
 )
 @pytest.mark.parametrize("messages", [(), (ScanMessage(identity="m", text="anything"),)])

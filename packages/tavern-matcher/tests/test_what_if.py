@@ -126,9 +126,7 @@ def test_cooldown_says_how_long() -> None:
 def test_group_and_budget_are_named() -> None:
     rival = Entry(uid=1, constant=True, group="g", group_override=True)
     assert kinds(ask({"constant": True, "group": "g"}, rival)) == [("group-loser", ["group"])]
-    answer = ask(
-        {"constant": True}, settings={"budget_cap_tokens": 3}, count_tokens=lambda text: len(text)
-    )
+    answer = ask({"constant": True}, settings={"budget_cap_tokens": 3}, count_tokens=len)
     assert kinds(answer) == [("budget-exceeded", ["budget"])]
     assert answer.obstacles[0].changes[0].value == 6
 

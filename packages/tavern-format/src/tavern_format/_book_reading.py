@@ -13,7 +13,7 @@ from tavern_format._foreign_books import FOREIGN_SPECS, container_key, detect_fo
 from tavern_format._json_text import JsonObject
 from tavern_format._kinds import FLAG, MAPPING, NUMBER, TEXT, optional
 from tavern_format._structure import Field, Origin, Spec, json_type
-from tavern_format.diagnostics import Diagnostic, Parsed, Report, error, pointer, warn
+from tavern_format.diagnostics import Parsed, Remarks, Report, error, pointer, warn
 from tavern_format.errors import LimitExceededError, MalformedResourceError
 from tavern_format.limits import DEFAULT_LIMITS, Limits
 from tavern_format.png_chunks import PNG_SIGNATURE, read_naidata
@@ -41,17 +41,17 @@ def parse_world_book(data: bytes, *, limits: Limits = DEFAULT_LIMITS) -> Parsed[
     ENCODING_NOT_UTF8, WORLD_BOOK_SHAPE), CarrierError (PNG_*) and LimitExceededError.
     Source: SillyTavern 1.19.0, public/scripts/world-info.js, importWorldInfo.
     """
-    json_text.check_size(data, limits)
-    found: list[Diagnostic] = []
+    data = json_text.as_bytes(data, limits)
+    found = Remarks(limits.diagnostics)
     if data[:8] == PNG_SIGNATURE:
-        payload = read_naidata(data, limits, found.append)
+        payload = read_naidata(data, limits, found)
         if payload is None:
             message = "the PNG holds no NovelAI lorebook"
             raise MalformedResourceError("WORLD_BOOK_SHAPE", message)
         data = payload
-    document = json_text.load(data, limits, found.append)
-    book = book_from_json(document, found.append, limits)
-    return Parsed(book, tuple(found))
+    document = json_text.load(data, limits, found)
+    book = book_from_json(document, found, limits)
+    return Parsed(book, found.all())
 
 
 def book_from_json(

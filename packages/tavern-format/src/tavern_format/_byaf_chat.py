@@ -15,7 +15,7 @@ from tavern_format._byaf_values import first_text, is_truthy, items, member, rew
 from tavern_format._json_text import JsonObject
 from tavern_format._kinds import number_of
 from tavern_format.byaf import examples_of, read_byaf
-from tavern_format.diagnostics import Diagnostic, Parsed
+from tavern_format.diagnostics import Parsed, Remarks
 from tavern_format.errors import LimitExceededError
 from tavern_format.limits import DEFAULT_LIMITS, Limits
 
@@ -64,9 +64,9 @@ def byaf_chats(
     without messages. A background goes by its file name, without folders. Raises CarrierError
     (ZIP_*, BYAF_*), MalformedResourceError and LimitExceededError, as for the card.
     """
-    found: list[Diagnostic] = []
-    json_text.check_size(data, limits)
-    opened = read_byaf(data, limits, found.append)
+    data = json_text.as_bytes(data, limits)
+    found = Remarks(limits.diagnostics)
+    opened = read_byaf(data, limits, found)
     name = str(opened.card["data"]["name"]) if character_name is None else character_name
     chats = []
     for scenario, background in zip(opened.scenarios, opened.backgrounds, strict=True):
@@ -90,7 +90,7 @@ def byaf_chats(
                 background=background,
             )
         )
-    return Parsed(tuple(chats), tuple(found))
+    return Parsed(tuple(chats), found.all())
 
 
 def chat_of_scenario(

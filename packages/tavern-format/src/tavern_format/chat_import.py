@@ -17,7 +17,7 @@ from tavern_format import _json_text as json_text
 from tavern_format._json_text import JsonObject
 from tavern_format._structure import json_type
 from tavern_format.chat import Chat, ChatHeader, ChatMessage
-from tavern_format.diagnostics import Diagnostic, Parsed
+from tavern_format.diagnostics import Parsed, Remarks
 from tavern_format.errors import LimitExceededError, MalformedResourceError
 from tavern_format.limits import DEFAULT_LIMITS, Limits
 
@@ -42,9 +42,9 @@ def import_chat(
     One file may hold several chats; `limits.chat_messages` bounds each, its header included.
     Raises MalformedResourceError (JSON_*, FOREIGN_CHAT_UNKNOWN) and LimitExceededError.
     """
-    json_text.check_size(data, limits)
-    found: list[Diagnostic] = []
-    document = json_text.load(data, limits, found.append)
+    data = json_text.as_bytes(data, limits)
+    found = Remarks(limits.diagnostics)
+    document = json_text.load(data, limits, found)
     if not isinstance(document, dict):
         message = f"a chat export is an object, not {json_type(document)}"
         raise MalformedResourceError("FOREIGN_CHAT_UNKNOWN", message, path="")
@@ -52,7 +52,7 @@ def import_chat(
     for knows, read in _READERS:
         if knows(document):
             chats = tuple(_chat(lines, limits) for lines in read(document, names))
-            return Parsed(chats, tuple(found))
+            return Parsed(chats, found.all())
     message = "no known chat export"
     if "visible" in document and "internal" in document:
         message += " (text-generation-webui: export the `data_visible` form)"

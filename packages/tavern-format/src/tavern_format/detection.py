@@ -171,7 +171,7 @@ def detect(data: bytes, *, limits: Limits = DEFAULT_LIMITS) -> Detection:
     A PNG counts as a character card unless it holds only a NovelAI lorebook, an archive as a
     character card (CHARX or BYAF). Raises LimitExceededError for an input over `input_bytes`.
     """
-    json_text.check_size(data, limits)
+    data = json_text.as_bytes(data, limits)
     container = guess_container(data)
     if container is Container.PNG:
         only_book = (

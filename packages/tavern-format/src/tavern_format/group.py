@@ -12,7 +12,7 @@ from tavern_format import _json_text as json_text
 from tavern_format._json_text import JsonObject
 from tavern_format._kinds import FLAG, TEXT, choice, js_truthy, number, texts
 from tavern_format._structure import Field, Origin, Spec, json_type
-from tavern_format.diagnostics import Diagnostic, Parsed
+from tavern_format.diagnostics import Parsed, Remarks
 from tavern_format.errors import MalformedResourceError
 from tavern_format.limits import DEFAULT_LIMITS, Limits
 
@@ -86,13 +86,13 @@ _SPEC = Spec(
 
 def parse_group(data: bytes, *, limits: Limits = DEFAULT_LIMITS) -> Parsed[Group]:
     """Parse a group file. Raises MalformedResourceError (JSON_*, GROUP_SHAPE)."""
-    json_text.check_size(data, limits)
-    found: list[Diagnostic] = []
-    document = json_text.load(data, limits, found.append)
+    data = json_text.as_bytes(data, limits)
+    found = Remarks(limits.diagnostics)
+    document = json_text.load(data, limits, found)
     if not isinstance(document, dict):
         message = f"a group is an object, not {json_type(document)}"
         raise MalformedResourceError("GROUP_SHAPE", message, path="")
-    return Parsed(_SPEC.decode(document, "", found.append), tuple(found))
+    return Parsed(_SPEC.decode(document, "", found), found.all())
 
 
 def dump_group(group: Group, *, indent: int | None = None) -> bytes:

@@ -14,7 +14,7 @@ from tavern_format import _json_text as json_text
 from tavern_format._json_text import JsonObject
 from tavern_format._kinds import TEXT, choice, number
 from tavern_format._structure import Field, Origin, Spec, json_type
-from tavern_format.diagnostics import Diagnostic, Parsed, Report, info, pointer, warn
+from tavern_format.diagnostics import Parsed, Remarks, Report, info, pointer, warn
 from tavern_format.errors import MalformedResourceError
 from tavern_format.limits import DEFAULT_LIMITS, Limits
 
@@ -82,23 +82,23 @@ def parse_personas(data: bytes, *, limits: Limits = DEFAULT_LIMITS) -> Parsed[Pe
     A description without a persona is reported and kept (SillyTavern skips it). Raises
     MalformedResourceError (JSON_*, PERSONAS_SHAPE) and LimitExceededError.
     """
-    json_text.check_size(data, limits)
-    found: list[Diagnostic] = []
-    document = json_text.load(data, limits, found.append)
+    data = json_text.as_bytes(data, limits)
+    found = Remarks(limits.diagnostics)
+    document = json_text.load(data, limits, found)
     if not isinstance(document, dict):
         message = f"a backup of personas is an object, not {json_type(document)}"
         raise MalformedResourceError("PERSONAS_SHAPE", message, path="")
     names = _members(document, "personas")
     descriptions = _members(document, "persona_descriptions")
     personas = tuple(
-        _read(avatar, name, descriptions.get(avatar), found.append)
+        _read(avatar, name, descriptions.get(avatar), found)
         for avatar, name in names.items()
     )
     for avatar in descriptions.keys() - names.keys():
         message = "a description without a persona: SillyTavern skips it, it is kept"
-        info(found.append, "PERSONA_MISSING", pointer("/persona_descriptions", avatar), message)
+        info(found, "PERSONA_MISSING", pointer("/persona_descriptions", avatar), message)
     backup = PersonaBackup(personas=personas, default_persona=_default_of(document), raw=document)
-    return Parsed(backup, tuple(found))
+    return Parsed(backup, found.all())
 
 
 def dump_personas(backup: PersonaBackup, *, indent: int | None = None) -> bytes:

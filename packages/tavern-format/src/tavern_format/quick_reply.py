@@ -11,7 +11,7 @@ from tavern_format import _json_text as json_text
 from tavern_format._json_text import JsonObject
 from tavern_format._kinds import FLAG, TEXT, js_truthy, nested_many, number
 from tavern_format._structure import Field, Origin, Spec, json_type
-from tavern_format.diagnostics import Diagnostic, Parsed, info
+from tavern_format.diagnostics import Parsed, Remarks, info
 from tavern_format.errors import LimitExceededError, MalformedResourceError
 from tavern_format.limits import DEFAULT_LIMITS, Limits
 
@@ -74,9 +74,9 @@ def parse_quick_replies(data: bytes, *, limits: Limits = DEFAULT_LIMITS) -> Pars
 
     Raises MalformedResourceError (JSON_*, QUICK_REPLIES_SHAPE) and LimitExceededError.
     """
-    json_text.check_size(data, limits)
-    found: list[Diagnostic] = []
-    document = json_text.load(data, limits, found.append)
+    data = json_text.as_bytes(data, limits)
+    found = Remarks(limits.diagnostics)
+    document = json_text.load(data, limits, found)
     if not isinstance(document, dict):
         message = f"quick replies are an object, not {json_type(document)}"
         raise MalformedResourceError("QUICK_REPLIES_SHAPE", message, path="")
@@ -89,8 +89,8 @@ def parse_quick_replies(data: bytes, *, limits: Limits = DEFAULT_LIMITS) -> Pars
     if not is_current:
         document = migrate_quick_replies(document)
         message = "the older form with slots was converted"
-        info(found.append, "QUICK_REPLIES_MIGRATED", "", message)
-    return Parsed(_SET_SPEC.decode(document, "", found.append), tuple(found))
+        info(found, "QUICK_REPLIES_MIGRATED", "", message)
+    return Parsed(_SET_SPEC.decode(document, "", found), found.all())
 
 
 def dump_quick_replies(replies: QuickReplySet, *, indent: int | None = None) -> bytes:

@@ -28,7 +28,7 @@ from tavern_format._kinds import (
     texts,
 )
 from tavern_format._structure import Field, Kind, Misfit, Origin, Spec, json_type
-from tavern_format.diagnostics import Diagnostic, Parsed, Report, info, pointer, warn
+from tavern_format.diagnostics import Parsed, Remarks, Report, info, pointer, warn
 from tavern_format.errors import LimitExceededError, MalformedResourceError
 from tavern_format.limits import DEFAULT_LIMITS, Limits
 
@@ -154,9 +154,9 @@ def parse_regex_scripts(data: bytes, *, limits: Limits = DEFAULT_LIMITS) -> Pars
     A script without a name, which SillyTavern refuses to import, is read with a NAME_MISSING
     diagnostic. Raises MalformedResourceError (JSON_*, REGEX_SCRIPT_SHAPE) and LimitExceededError.
     """
-    json_text.check_size(data, limits)
-    found: list[Diagnostic] = []
-    document = json_text.load(data, limits, found.append)
+    data = json_text.as_bytes(data, limits)
+    found = Remarks(limits.diagnostics)
+    document = json_text.load(data, limits, found)
     if not isinstance(document, list) and not _is_script(document):
         raise _not_scripts(document)
     items = document if isinstance(document, list) else [document]
@@ -165,13 +165,13 @@ def parse_regex_scripts(data: bytes, *, limits: Limits = DEFAULT_LIMITS) -> Pars
             limit="entries", actual=len(items), maximum=limits.entries, unit="scripts"
         )
     single = not isinstance(document, list)
-    objects = keep_objects(items, "", found.append)
+    objects = keep_objects(items, "", found)
     places = ["" if single else pointer("", at) for at in objects]
     scripts = SCRIPT_SPEC.decode_all(
-        list(objects.values()), places.__getitem__, found.append, tuple(objects)
+        list(objects.values()), places.__getitem__, found, tuple(objects)
     )
-    remark_scripts(scripts, places, found.append)
-    return Parsed(RegexScripts(scripts=tuple(scripts), origin=document), tuple(found))
+    remark_scripts(scripts, places, found)
+    return Parsed(RegexScripts(scripts=tuple(scripts), origin=document), found.all())
 
 
 def dump_regex_scripts(scripts: RegexScripts, *, indent: int | None = None) -> bytes:

@@ -22,7 +22,7 @@ from tavern_format.detection import (
     master_sections,
     name_document,
 )
-from tavern_format.diagnostics import Diagnostic, Parsed, pointer
+from tavern_format.diagnostics import Parsed, Remarks, pointer
 from tavern_format.errors import MalformedResourceError
 from tavern_format.limits import DEFAULT_LIMITS, Limits
 
@@ -212,26 +212,26 @@ def parse_text_preset(
     reasoning. Sections of a master file that are incomplete are left alone, as SillyTavern leaves
     them. Raises MalformedResourceError (JSON_*, TEXT_PRESET_SHAPE) and LimitExceededError.
     """
-    json_text.check_size(data, limits)
-    found: list[Diagnostic] = []
-    document = json_text.load(data, limits, found.append)
+    data = json_text.as_bytes(data, limits)
+    found = Remarks(limits.diagnostics)
+    document = json_text.load(data, limits, found)
     if not isinstance(document, dict):
         message = f"a preset is an object, not {json_type(document)}"
         raise MalformedResourceError("TEXT_PRESET_SHAPE", message, path="")
     section = _SECTION_OF.get(detect_document(document))
     if section is not None:
-        return Parsed(_SPECS[section].decode(document, "", found.append), tuple(found))
+        return Parsed(_SPECS[section].decode(document, "", found), found.all())
     if detect_document(document) is not ResourceKind.MASTER_PRESET:
         kind = name_document(document)
         message = "no preset of the text-completion family"
         message = message if kind is None else f"this is {kind}, not a text-completion preset"
         raise MalformedResourceError("TEXT_PRESET_SHAPE", message, path="")
     sections = {
-        name: _SPECS[name].decode(document[name], pointer("", name), found.append)
+        name: _SPECS[name].decode(document[name], pointer("", name), found)
         for name in master_sections(document)
         if name in _SPECS
     }
-    return Parsed(MasterPreset(**sections, raw=document), tuple(found))
+    return Parsed(MasterPreset(**sections, raw=document), found.all())
 
 
 def dump_text_preset(preset: TextPreset | MasterPreset, *, indent: int | None = None) -> bytes:

@@ -82,9 +82,9 @@ _Remark = tuple[str, Severity, str]
 def _of_blank(_: Key, settings: MatchSettings) -> _Remark:
     if settings.rules.blank_key_matches:
         remark = "has a key of white space only, which SillyTavern finds in every text"
-        return "KEY_BLANK_MATCHES_EVERYTHING", Severity.WARNING, remark
+        return "BLANK_KEY_MATCHES_EVERYTHING", Severity.WARNING, remark
     remark = "has a key of white space only, which is never found; in SillyTavern it always is"
-    return "KEY_BLANK_IGNORED", Severity.WARNING, remark
+    return "BLANK_KEY_IGNORED", Severity.WARNING, remark
 
 
 def _of_fault(key: Key, _: MatchSettings) -> _Remark:

@@ -4,6 +4,7 @@ Prints, as JSON, the effects of each: `python -m tests._effects_calls`. A functi
 a package is one row in CALLS; its name is the key. What comes lazily must be used up in the row.
 """
 
+import io
 import json
 import os
 import random
@@ -11,6 +12,7 @@ import socket
 import subprocess
 import sys
 import time
+import zipfile
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -40,10 +42,21 @@ REPLIES = b'{"version": 2, "name": "R", "qrList": [{"id": 1, "label": "L", "mess
 SCRIPT = b'{"scriptName": "S", "findRegex": "/a/g", "replaceString": "b", "placement": [1]}'
 
 
+def byaf() -> bytes:
+    """Give the smallest archive of Backyard."""
+    target = io.BytesIO()
+    with zipfile.ZipFile(target, "w") as opened:
+        opened.writestr("manifest.json", '{"characters": ["c.json"], "scenarios": ["s.json"]}')
+        opened.writestr("c.json", '{"name": "Ada"}')
+        opened.writestr("s.json", "{}")
+    return target.getvalue()
+
+
 def drop(_: fmt.Diagnostic) -> None:
     """Take a remark and do nothing with it."""
 
 
+BYAF = byaf()
 card = fmt.parse_card(CARD).value
 book = fmt.parse_world_book(BOOK).value
 preset = fmt.complete_prompts(json.loads(PRESET), drop)
@@ -155,6 +168,7 @@ CALLS: Calls = {
     "tavern_format.dump_world_book": lambda: fmt.dump_world_book(book),
     "tavern_format.from_subject": lambda: fmt.from_subject("\ud83c\udf27"),
     "tavern_format.header_from_json": lambda: fmt.header_from_json({"user_name": "U"}),
+    "tavern_format.byaf_chats": lambda: fmt.byaf_chats(BYAF, user_name="U"),
     "tavern_format.import_chat": lambda: fmt.import_chat(
         FOREIGN_CHAT, user_name="U", character_name="C"
     ),
@@ -241,6 +255,7 @@ CALLS: Calls = {
     "tavern_trace.next_status": lambda: trace.next_status(
         trace.RecordStatus.ASSEMBLED, trace.TraceEvent.TURN_ENDED
     ),
+    "tavern_trace.note_parameters": lambda: trace.note_parameters(record, {"attempt": 1}),
     "tavern_trace.observe_failure": lambda: trace.observe_failure(
         record, session, session.events[1]
     ),

@@ -12,13 +12,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tavern_format import LimitExceededError, parse_chat
-from tavern_format._byaf_chat import byaf_chats, chat_of_scenario
+from tavern_format import (
+    LimitExceededError,
+    byaf_chats,
+    dump_card_charx,
+    dump_card_png,
+    parse_card,
+    parse_chat,
+)
+from tavern_format._byaf_chat import chat_of_scenario
 from tavern_format._byaf_values import rewrite_macros
-from tavern_format.byaf import Byaf, ByafImage, icon_assets, read_byaf
+from tavern_format.byaf import Byaf, ByafImage, read_byaf
 from tavern_format.diagnostics import Diagnostic
 from tavern_format.errors import CarrierError, FormatError
 from tavern_format.limits import DEFAULT_LIMITS
+from tavern_format.png_chunks import empty_png, strip_card_chunks
 
 CASES: list[Any] = json.loads(
     (Path(__file__).parent / "cases" / "byaf_cards.json").read_text("utf-8")
@@ -311,24 +319,18 @@ def test_every_scenario_becomes_a_chat_with_its_background() -> None:
     assert (refused.value.limit, refused.value.actual) == ("chat_messages", 3)
 
 
-def test_pictures_of_the_character_are_icons_and_the_first_is_the_main_one() -> None:
+def test_the_first_picture_of_the_character_shows_the_card_in_every_carrier() -> None:
     images = [{"path": "images/i.png"}, {"path": "images/J.JPG", "label": "happy"}]
     files = changed(character={"name": "Bea", "images": images})
-    opened, _ = read({**files, "characters/a/images/J.JPG": b"more"})
-    assert icon_assets(opened) == [
-        {
-            "type": "icon",
-            "uri": "embeded://characters/a/images/i.png",
-            "name": "main",
-            "ext": "png",
-        },
-        {
-            "type": "icon",
-            "uri": "embeded://characters/a/images/J.JPG",
-            "name": "happy",
-            "ext": "jpg",
-        },
-    ]
+    png = empty_png()
+    files["characters/a/images/i.png"] = png
+    card = parse_card(archive({**files, "characters/a/images/J.JPG": b"more"})).value
+    assert card.picture == png
+    assert strip_card_chunks(dump_card_png(card)) == strip_card_chunks(png)
+    again = parse_card(dump_card_charx(card)).value
+    assert [asset.name for asset in again.assets] == ["main"]
+    assert again.files["assets/icon/image/main.png"] == png
+    assert again.files["characters/a/images/J.JPG"] == b"more"
 
 
 JSON = st.recursive(

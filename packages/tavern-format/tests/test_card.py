@@ -447,3 +447,13 @@ def test_v1_refuses_unknown_keys_of_data_and_keeps_those_at_the_top() -> None:
     odd = parse_card(encoded({**small, "data": {**V1, "odd": 1}})).value
     with pytest.raises(UnsupportedVersionError):
         dump_card(odd, spec=CardSpec.V1)
+
+
+def test_entries_put_into_the_empty_book_of_a_card_are_written_for_cards() -> None:
+    data = {"name": "Ada", "character_book": {"entries": []}}
+    card = parse_card(encoded({"spec": "chara_card_v2", "spec_version": "2.0", "data": data})).value
+    assert card.character_book is not None
+    book = attrs.evolve(card.character_book, entries=[Entry(keys=("storm",), content="Rain.")])
+    after = json.loads(dump_card(attrs.evolve(card, character_book=book)))
+    (entry,) = after["data"]["character_book"]["entries"]
+    assert (entry["keys"], entry["content"]) == (["storm"], "Rain.")

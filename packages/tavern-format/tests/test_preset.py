@@ -5,8 +5,10 @@ import attrs
 import pytest
 
 from tavern_format import (
+    DEFAULT_LIMITS,
     DEFAULT_ORDER,
     InjectionPosition,
+    LimitExceededError,
     MalformedResourceError,
     OrderEntry,
     Preset,
@@ -280,3 +282,13 @@ def test_odd_items_are_remarked_when_an_export_is_merged() -> None:
         ("ITEM_TYPE", "/prompts/2"),
         ("ITEM_TYPE", "/prompt_order/2/order"),
     ]
+
+
+@pytest.mark.parametrize("key", ["prompts", "prompt_order"])
+def test_an_export_of_prompts_is_bounded(key: str) -> None:
+    data = {"prompts": [], key: [MAIN] * 3}
+    export = encoded({"version": 1, "type": "full", "data": data})
+    limits = attrs.evolve(DEFAULT_LIMITS, entries=2)
+    with pytest.raises(LimitExceededError) as refused:
+        parse_prompt_export(export, limits=limits)
+    assert (refused.value.limit, refused.value.actual) == ("entries", 3)

@@ -122,6 +122,14 @@ def test_odd_scripts_are_remarked() -> None:
     ]
 
 
+def test_a_whole_float_is_a_placement() -> None:
+    data = b'{"scriptName": "s", "placement": [2.0, 1]}'
+    parsed = parse_regex_scripts(data)
+    assert parsed.value.scripts[0].placement == (2, 1)
+    assert parsed.diagnostics == ()
+    assert b"2.0" in dump_regex_scripts(parsed.value)
+
+
 @pytest.mark.parametrize(
     ("placement", "after"),
     [

@@ -171,6 +171,12 @@ def test_whole_number_may_be_written_with_a_fraction_of_zero() -> None:
     assert load_record(data).turn == 1
 
 
+def test_number_too_large_for_one_is_no_draw() -> None:
+    document = json.dumps({**MINIMAL, "draws": [{"purpose": "p", "value": "@"}]})
+    with pytest.raises(SchemaError, match="FIELD_INVALID: /draws/0/value: no number"):
+        load_record(document.replace('"@"', "1e999").encode())
+
+
 def test_half_surrogate_pair_survives() -> None:
     data = json_stringify({**MINIMAL, "later": "\ud83e"}).encode()
     assert b"\\ud83e" in data

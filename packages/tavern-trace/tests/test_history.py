@@ -65,6 +65,12 @@ def test_line_that_was_still_being_written_is_left_out() -> None:
     assert load_history(lines(HEADER, END) + b'{"seq": 2, "ty').cut == 1
 
 
+def test_event_nested_without_measure_is_kept_without_its_data() -> None:
+    deep = '{"seq": 0, "type": "user/message", "data": {"x": ' + "[" * 200 + "]" * 200 + "}}\n"
+    found = load_history(lines(HEADER) + deep.encode() + lines(END))
+    assert [event.data for event in found.events] == [{}, {"turn": 1}]
+
+
 def test_blank_lines_are_nothing() -> None:
     assert load_history(b"\n" + lines(HEADER) + b"\r\n \n" + lines(END)).cut == 1
 

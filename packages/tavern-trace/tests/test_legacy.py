@@ -24,6 +24,13 @@ def audit(**changes: Any) -> dict[str, Any]:
     } | changes  # fmt: skip
 
 
+def nested(levels: int) -> Any:
+    value: Any = 1
+    for _ in range(levels):
+        value = [value]
+    return value
+
+
 def audits_file(sessions: Any, version: int = 1) -> bytes:
     return json.dumps({"schemaVersion": version, "sessions": sessions}).encode()
 
@@ -108,7 +115,16 @@ def test_rows_are_listed_by_time_and_session(given: Any) -> None:
 
 @pytest.mark.parametrize(
     "odd",
-    [None, 5, {}, audit(id=5), audit(turn="1"), audit(attempt=None), audit(x="y" * 70_000)],
+    [
+        None,
+        5,
+        {},
+        audit(id=5),
+        audit(turn="1"),
+        audit(attempt=None),
+        audit(x="y" * 70_000),
+        audit(x=nested(150)),
+    ],
 )
 def test_what_is_no_audit_is_left_out(odd: Any) -> None:
     data = audits_file({"s": of_session(odd, audit()), "-": of_session(audit()), "t": 5})
@@ -130,7 +146,7 @@ def test_file_of_audits_that_is_too_large_counts_as_empty() -> None:
 
 @pytest.mark.parametrize(
     "odd", [None, {}, {**SCHEMA_3, "id": ""}, {**SCHEMA_3, "sessionId": "-"},
-            {**SCHEMA_3, "schemaVersion": 4}],
+            {**SCHEMA_3, "schemaVersion": 4}, {**SCHEMA_3, "later": nested(150)}],
 )  # fmt: skip
 def test_what_is_no_record_of_schema_3_is_left_out(odd: Any) -> None:
     found = load_legacy_assemblies(assemblies_file(odd, SCHEMA_3))

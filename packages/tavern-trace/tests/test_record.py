@@ -31,11 +31,13 @@ from tavern_trace import (
     json_stringify,
     load_record,
     next_attempt,
+    note_parameters,
     observe_failure,
     observe_header,
     observe_message,
     observe_stream,
     observe_turn_end,
+    redact,
     supersede,
     supersede_excess,
     unload,
@@ -215,6 +217,25 @@ def test_record_carries_fingerprint_and_draws() -> None:
         {"purpose": "group:g", "value": 0.5},
     ]
     assert load_record(dump_record(record)) == record
+
+
+def test_fitted_settings_are_noted() -> None:
+    parameters = {
+        "requested": {"temperature": 3.5, "stop": ["Bo:"]},
+        "effective": {"stop": ["Bo:"]},
+        "fallbacks": [{"field": "temperature", "code": "HTTP_400", "message": "too hot"}],
+        "attempt": 2,
+    }
+    record = note_parameters(begun("a"), parameters)
+    assert json.loads(dump_record(record))["parameters"] == parameters
+    assert load_record(dump_record(record)) == record
+    strict = json.loads(dump_record(redact(record, "strict")))["parameters"]
+    assert strict == {
+        "requested": {"temperature": 3.5},
+        "effective": {},
+        "fallbacks": [{"field": "temperature", "code": "HTTP_400", "message": ""}],
+        "attempt": 2,
+    }
 
 
 # --- what changed ----------------------------------------------------------------------------

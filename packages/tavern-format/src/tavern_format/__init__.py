@@ -2,6 +2,7 @@
 
 from tavern_format._book_reading import parse_world_book
 from tavern_format._book_writing import book_to_json, convert_world_book, dump_world_book
+from tavern_format._byaf_chat import ByafChat, byaf_chats
 from tavern_format._card_reading import parse_card
 from tavern_format._card_writing import card_to_json, dump_card, dump_card_charx, dump_card_png
 from tavern_format._preset_files import dump_preset, parse_preset
@@ -21,7 +22,7 @@ from tavern_format.chat import (
 )
 from tavern_format.chat_import import import_chat
 from tavern_format.detection import Container, Detection, ResourceKind, detect
-from tavern_format.diagnostics import Diagnostic, Parsed, Severity, pointer
+from tavern_format.diagnostics import Diagnostic, Parsed, Report, Severity, pointer
 from tavern_format.entry_text import (
     KNOWN_DECORATORS,
     DecoratedContent,
@@ -149,6 +150,7 @@ __all__ = [
     "ActivationStrategy",
     "Asset",
     "BookSpelling",
+    "ByafChat",
     "CardCarrier",
     "CardSpec",
     "CarrierError",
@@ -195,6 +197,7 @@ __all__ = [
     "ReasoningPreset",
     "RegexScript",
     "RegexScripts",
+    "Report",
     "ResourceKind",
     "Role",
     "SelectiveLogic",
@@ -210,6 +213,7 @@ __all__ = [
     "WorldBook",
     "__version__",
     "book_to_json",
+    "byaf_chats",
     "card_to_json",
     "classify_key",
     "classify_script",

@@ -14,7 +14,8 @@ from tavern_format.png_chunks import PNG_SIGNATURE
 def picture_of(card: CharacterCard) -> bytes | None:
     """Give the PNG that shows the character; None where there is none.
 
-    That is the PNG the card came in, or of a CHARX its main icon, else the PNG in front of it.
+    That is the PNG the card came in, of a CHARX its main icon, else the PNG in front of it, of a
+    BYAF the first picture of its character.
     """
     if card.carrier is CardCarrier.PNG:
         return card.picture or None

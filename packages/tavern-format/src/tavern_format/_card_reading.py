@@ -35,6 +35,7 @@ from tavern_format.png_chunks import (
     open_card_png,
 )
 from tavern_format.regex_script import remark_scripts
+from tavern_format.world_book import BookSpelling
 
 _ROLES = ("system", "user", "assistant")
 
@@ -179,7 +180,8 @@ def _from_byaf(data: bytes, limits: Limits, report: Report, fault: CarrierError)
         if other.code == "BYAF_NO_MANIFEST":
             raise fault from None
         raise
-    given = {"carrier": CardCarrier.BYAF, "files": archive.files}
+    picture = archive.files[archive.images[0].path] if archive.images else b""
+    given = {"carrier": CardCarrier.BYAF, "files": archive.files, "picture": picture}
     return card_from_json(archive.card, report, limits, given)
 
 
@@ -292,7 +294,8 @@ def _book(fields: JsonObject, place: str, report: Report, limits: Limits) -> Any
     if raw is None:
         return None
     try:
-        return book_from_json(raw, report, limits, path=pointer(place, "character_book"))
+        where = pointer(place, "character_book")
+        return book_from_json(raw, report, limits, path=where, empty=BookSpelling.CHARACTER_BOOK)
     except MalformedResourceError as fault:
         message = f"the embedded book cannot be read ({fault.message}); it is kept"
         warn(report, "BOOK_UNREADABLE", fault.path or pointer(place, "character_book"), message)

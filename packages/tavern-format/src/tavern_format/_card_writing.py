@@ -17,6 +17,7 @@ from tavern_format._structure import Origin
 from tavern_format.card import CardCarrier, CardSpec, CharacterCard
 from tavern_format.charx import write_charx
 from tavern_format.errors import UnsupportedVersionError
+from tavern_format.limits import DEFAULT_LIMITS
 from tavern_format.png_chunks import (
     PNG_SIGNATURE,
     empty_png,
@@ -55,13 +56,13 @@ def dump_card_png(card: CharacterCard, *, picture: bytes | None = None) -> bytes
 def dump_card_charx(card: CharacterCard, *, files: Mapping[str, bytes] | None = None) -> bytes:
     """Write a card as CHARX: `card.json` in V3 and the card's files (or `files` instead).
 
-    The picture of a card that came in a PNG becomes its main icon; the picture in front of a CHARX
-    stays there. The archive is the same for the same input on every machine. Raises ValueError for
-    a path that no reader would accept, CarrierError for a picture that ends early.
+    The picture of a card that came in a PNG or BYAF becomes its main icon; the picture in front of
+    a CHARX stays there. The archive is the same for the same input on every machine. Raises
+    ValueError for a path that no reader would accept, CarrierError for a picture that ends early.
     """
     content = dict(card.files if files is None else files)
     document = card_to_json(card, CardSpec.V3)
-    picture = picture_of(card) if card.carrier is CardCarrier.PNG else None
+    picture = None if card.carrier is CardCarrier.CHARX else picture_of(card)
     if picture is not None and icon_path(card.assets, content) is None:
         content[ICON_FILE] = strip_card_chunks(picture)
         document = with_icon(document)
@@ -133,7 +134,9 @@ def _as_character_book(book: WorldBook, before: object, name: str) -> WorldBook:
     """Convert a book that was put into the card; one that was read from it keeps its spelling."""
     if book.origin is not None and book.origin.raw is before:
         return book
-    return convert_world_book(book, BookSpelling.CHARACTER_BOOK, name=name)
+    # The book is in memory already: how many entries it has was settled when it was read.
+    limits = attrs.evolve(DEFAULT_LIMITS, entries=max(DEFAULT_LIMITS.entries, len(book.entries)))
+    return convert_world_book(book, BookSpelling.CHARACTER_BOOK, name=name, limits=limits)
 
 
 def _is_book(raw: object) -> bool:

@@ -10,6 +10,7 @@ convertRisuLorebook, convertNovelLorebook.
 """
 
 from collections.abc import Callable
+from copy import copy
 
 from tavern_format._entry_spellings import TEMPLATE, UID
 from tavern_format._json_text import JsonObject
@@ -88,7 +89,7 @@ def foreign_to_file(spelling: BookSpelling, raw: JsonObject, index: int) -> Json
     """Convert the `index`-th entry; absent values stay absent where SillyTavern leaves them so."""
     given = {key: value for key, value in _CONVERT[spelling](raw).items() if value is not _NOTHING}
     dropped = {key for key, value in _CONVERT[spelling](raw).items() if value is _NOTHING}
-    base = {key: value for key, value in _BASE.items() if key not in dropped}
+    base = {key: copy(value) for key, value in _BASE.items() if key not in dropped}
     return {**base, **given, "uid": index, "displayIndex": index}
 
 

@@ -11,6 +11,7 @@ convertWorldInfoToCharacterBook.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from copy import copy
 from itertools import count
 from typing import Any
 
@@ -138,7 +139,7 @@ def _file_value(row: Row, value: object) -> object:
         return value
     top_level = len(row.book_path) == 1 or row.attribute == "triggers"
     missing = value is ABSENT or (not js_truthy(value) if top_level else value is None)
-    return row.from_book if missing else value
+    return copy(row.from_book) if missing else value
 
 
 def _plain_to_book(raw: JsonObject) -> JsonObject:

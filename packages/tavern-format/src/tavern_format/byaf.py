@@ -93,23 +93,6 @@ def read_byaf(data: bytes, limits: Limits, report: Report) -> Byaf:
     )
 
 
-def icon_assets(opened: Byaf) -> list[JsonObject]:
-    """Give the character's pictures as V3 assets, the first one as the main icon.
-
-    SillyTavern's card has none of them: it stores the first picture and a folder of the others.
-    """
-    names = ["main", *(image.label for image in opened.images[1:])]
-    return [
-        {
-            "type": "icon",
-            "uri": f"embeded://{image.path}",
-            "name": name,
-            "ext": image.path.rpartition("/")[2].rpartition(".")[2].lower(),
-        }
-        for name, image in zip(names, opened.images, strict=False)
-    ]
-
-
 def _manifest(archive: ZipArchive, limits: Limits, report: Report) -> JsonObject:
     path = _find(archive, MANIFEST_FILE, report)
     if path is None:

@@ -116,7 +116,7 @@ class CharacterCard:
     """As the card says it: "2.0", "3.0", ..."""
     carrier: CardCarrier = CardCarrier.JSON
     picture: bytes = field(default=b"", repr=False, eq=False)
-    """The PNG the card came in, or the picture in front of a CHARX archive; else empty."""
+    """The PNG the card came in, what stands before a CHARX, a BYAF's first picture; or empty."""
     files: Mapping[str, bytes] = field(factory=dict, repr=False, eq=False)
     """Path to content: all other files of the CHARX or BYAF archive, asset chunks of a PNG."""
     origin: Origin | None = field(default=None, repr=False, eq=False)

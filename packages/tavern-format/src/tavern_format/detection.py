@@ -16,11 +16,11 @@ from attrs import frozen
 
 from tavern_format import _json_text as json_text
 from tavern_format._json_text import JsonObject
+from tavern_format._zip_directory import LOCAL_MARK
 from tavern_format.errors import FormatError
 from tavern_format.limits import DEFAULT_LIMITS, Limits
+from tavern_format.png_chunks import PNG_SIGNATURE
 
-_PNG = b"\x89PNG\r\n\x1a\n"
-_ZIP = b"PK\x03\x04"
 _EMPTY_ZIP = b"PK\x05\x06"
 
 
@@ -180,7 +180,7 @@ def detect(data: bytes, *, limits: Limits = DEFAULT_LIMITS) -> Detection:
         kind = ResourceKind.WORLD_BOOK if only_book else ResourceKind.CHARACTER_CARD
         return Detection(kind, container)
     if container is not Container.TEXT:
-        archive = _ZIP in data
+        archive = LOCAL_MARK in data
         return Detection(
             ResourceKind.CHARACTER_CARD if archive else ResourceKind.UNKNOWN, container
         )
@@ -189,9 +189,9 @@ def detect(data: bytes, *, limits: Limits = DEFAULT_LIMITS) -> Detection:
 
 def guess_container(data: bytes) -> Container:
     """Tell the container by the first bytes."""
-    if data[:8] == _PNG:
+    if data[:8] == PNG_SIGNATURE:
         return Container.PNG
-    if data[:4] in (_ZIP, _EMPTY_ZIP):
+    if data[:4] in (LOCAL_MARK, _EMPTY_ZIP):
         return Container.ZIP
     webp = data[:4] == b"RIFF" and data[8:12] == b"WEBP"
     if data[:3] == b"\xff\xd8\xff" or data[:4] == b"GIF8" or webp:

@@ -91,8 +91,7 @@ def parse_personas(data: bytes, *, limits: Limits = DEFAULT_LIMITS) -> Parsed[Pe
     names = _members(document, "personas")
     descriptions = _members(document, "persona_descriptions")
     personas = tuple(
-        _read(avatar, name, descriptions.get(avatar), found)
-        for avatar, name in names.items()
+        _read(avatar, name, descriptions.get(avatar), found) for avatar, name in names.items()
     )
     for avatar in descriptions.keys() - names.keys():
         message = "a description without a persona: SillyTavern skips it, it is kept"

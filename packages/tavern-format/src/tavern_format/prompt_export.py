@@ -12,7 +12,7 @@ from tavern_format._json_text import JsonObject
 from tavern_format._kinds import ANYTHING, TEXT, nested_many
 from tavern_format._structure import Field, Origin, Spec, json_type
 from tavern_format.diagnostics import Parsed, Remarks
-from tavern_format.errors import MalformedResourceError
+from tavern_format.errors import LimitExceededError, MalformedResourceError
 from tavern_format.limits import DEFAULT_LIMITS, Limits
 from tavern_format.preset import ORDER_ENTRY_SPEC, PROMPT_SPEC, OrderEntry, Prompt
 
@@ -43,13 +43,22 @@ _SPEC = Spec(
 
 
 def parse_prompt_export(data: bytes, *, limits: Limits = DEFAULT_LIMITS) -> Parsed[PromptExport]:
-    """Parse an export of prompts. Raises MalformedResourceError (JSON_*, PROMPT_EXPORT_SHAPE)."""
+    """Parse an export of prompts.
+
+    Raises MalformedResourceError (JSON_*, PROMPT_EXPORT_SHAPE) and LimitExceededError.
+    """
     data = json_text.as_bytes(data, limits)
     found = Remarks(limits.diagnostics)
     document = json_text.load(data, limits, found)
     if not isinstance(document, dict) or not _has_prompts(document):
         message = f"an export of prompts has `data.prompts`; this is {json_type(document)} without"
         raise MalformedResourceError("PROMPT_EXPORT_SHAPE", message, path="")
+    for key in ("prompts", "prompt_order"):
+        listed = document["data"].get(key)
+        if isinstance(listed, list) and len(listed) > limits.entries:
+            raise LimitExceededError(
+                limit="entries", actual=len(listed), maximum=limits.entries, unit=f"items in {key}"
+            )
     return Parsed(_SPEC.decode(document, "", found), found.all())
 
 

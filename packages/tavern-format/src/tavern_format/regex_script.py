@@ -84,11 +84,19 @@ def _read_placement(value: object) -> tuple[int, ...]:
         return ()
     if not isinstance(value, list):
         raise Misfit((), "an array of numbers")
-    numbers = [number_of(item) if isinstance(item, str) else item for item in value]
-    kept = tuple(item for item in numbers if type(item) is int)
-    if len(kept) == len(value) and all(type(item) is int for item in value):
+    numbers = [_whole(item) for item in value]
+    kept = tuple(number for number in numbers if number is not None)
+    if len(kept) == len(value) and not any(isinstance(item, str) for item in value):
         return kept
     raise Misfit(kept, "an array of numbers only")
+
+
+def _whole(item: object) -> int | None:
+    """Give a place as a whole number: JSON's `2.0` is one, and so is a text that says it."""
+    number = number_of(item) if isinstance(item, str) else item
+    if isinstance(number, float) and number.is_integer():
+        return int(number)
+    return number if type(number) is int else None
 
 
 def _read_depth(value: object) -> float | None:

@@ -171,8 +171,8 @@ def read_whole(value: object) -> int:
 
 
 def read_number(value: object) -> float:
-    """Take a number."""
-    if isinstance(value, int | float) and not isinstance(value, bool):
+    """Take a number; what is too large for one is infinite, and none."""
+    if isinstance(value, int | float) and not isinstance(value, bool) and value - value == 0:
         return value
     raise _refused("number")
 

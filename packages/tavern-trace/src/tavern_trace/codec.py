@@ -216,6 +216,7 @@ RECORD = Table(
         constant("captureStage", CAPTURE_STAGE, _USUAL),
         constant("entersModelHistory", value=False, presence=_USUAL),
         _text("assemblyHash", "assembly_hash", _OPTIONAL),
+        Row("parameters", "parameters", nullable(read_mapping), same, _OPTIONAL),
         _optional("delivery", "delivery", DELIVERY),
         _optional("sessionRef", "session_ref", SESSION_REF),
         Row(

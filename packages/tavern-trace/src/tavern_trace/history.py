@@ -18,6 +18,7 @@ from typing import Any
 from attrs import field, frozen
 
 from tavern_trace._json import (
+    EMPTY,
     Json,
     JsonObject,
     as_array,
@@ -216,7 +217,18 @@ def _event(row: object) -> HistoryEvent:
     if seq is None or kind is None:
         raise _unreadable("an event has no seq or type")
     kept = data if kind in KEPT_TYPES and isinstance(data, Mapping) else {}
-    return HistoryEvent(seq=seq, type=kind, data=freeze_object(kept))
+    return HistoryEvent(seq=seq, type=kind, data=_shallow(kept))
+
+
+def _shallow(data: Mapping[str, Any]) -> JsonObject:
+    """Freeze the data of an event; of one nested without measure nothing is kept.
+
+    No text that a record points to is in such a one, and the others are still wanted.
+    """
+    try:
+        return freeze_object(data)
+    except SchemaError:
+        return EMPTY
 
 
 def _packed_more(row: Mapping[str, Any]) -> int:

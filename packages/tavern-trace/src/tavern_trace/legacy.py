@@ -94,9 +94,8 @@ def _updated_at(bucket: Mapping[str, Any]) -> float:
 
 def _audits(session_id: str, bucket: Mapping[str, Any]) -> Iterator[LegacyRecord]:
     listed = bucket.get("records")
-    for found in listed if isinstance(listed, list) else ():
-        if isinstance(found, Mapping) and _is_audit(found):
-            audit = freeze_object(found)
+    for audit in map(_frozen, listed if isinstance(listed, list) else ()):
+        if _is_audit(audit):
             yield LegacyRecord(
                 id=f"{_ID_PREFIX}{audit['id']}",
                 session_id=session_id,
@@ -108,14 +107,19 @@ def _audits(session_id: str, bucket: Mapping[str, Any]) -> Iterator[LegacyRecord
             )
 
 
-def _is_audit(found: Mapping[str, Any]) -> bool:
+def _frozen(found: object) -> JsonObject:
+    """Freeze an object; what is none, or is nested without measure, is as good as empty."""
+    try:
+        return freeze_object(found) if isinstance(found, Mapping) else EMPTY
+    except SchemaError:
+        return EMPTY
+
+
+def _is_audit(found: JsonObject) -> bool:
     numbers = [as_whole(found.get(key)) for key in ("turn", "step", "attempt")]
     if not isinstance(found.get("id"), str) or None in numbers:
         return False
-    try:
-        return len(encode_json(found)) <= MAX_AUDIT_BYTES
-    except SchemaError:
-        return False
+    return len(encode_json(found)) <= MAX_AUDIT_BYTES
 
 
 def load_legacy_assemblies(data: bytes) -> tuple[LegacyRecord, ...]:
@@ -129,11 +133,11 @@ def load_legacy_assemblies(data: bytes) -> tuple[LegacyRecord, ...]:
     records = _document(data, LEGACY_SCHEMA_VERSION).get("records")
     if not isinstance(records, list):
         raise SchemaError("WRONG_SCHEMA", "no list", path="/records")
-    rows = [row for row in records if isinstance(row, Mapping) and _is_schema_3(row)]
-    return tuple(_schema_3(freeze_object(row)) for row in rows[-MAX_RECORDS:])
+    rows = [row for row in map(_frozen, records) if _is_schema_3(row)]
+    return tuple(_schema_3(row) for row in rows[-MAX_RECORDS:])
 
 
-def _is_schema_3(row: Mapping[str, Any]) -> bool:
+def _is_schema_3(row: JsonObject) -> bool:
     named = isinstance(row.get("id"), str) and row["id"] != ""
     return (
         row.get("schemaVersion") == LEGACY_SCHEMA_VERSION

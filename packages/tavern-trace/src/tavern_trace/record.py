@@ -7,7 +7,7 @@ read a history for any purpose but references.
 Source: the plugin contract, sections D2 to D4.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from attrs import evolve, field, frozen
 
@@ -176,6 +176,15 @@ def _verified_index(record: TraceRecord, hashes: Sequence[str]) -> int | None:
     found = [at for at, text_hash in enumerate(hashes) if text_hash == record.assembly_hash]
     known = record.content_status is ContentStatus.REFERENCE_ONLY
     return found[0] if known and len(found) == 1 else None
+
+
+def note_parameters(record: TraceRecord, parameters: Mapping[str, object]) -> TraceRecord:
+    """Note how the settings of the call were fitted to the provider.
+
+    Fields: `requested`, `effective`, `fallbacks` (one for each setting that was withdrawn),
+    `attempt`. Texts of resources have no place in them, and are left out when written.
+    """
+    return evolve(record, parameters=freeze_object(parameters))
 
 
 def observe_message(

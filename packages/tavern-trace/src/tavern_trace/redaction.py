@@ -125,6 +125,11 @@ _AUDIT: Mapping[str, Blank] = {
     "diagnostics": _each(_blank({"message": _no_text})),
 }
 """What a strict record leaves out of its audit. Ids stay: without them it explains nothing."""
+_PARAMETERS: Mapping[str, Blank] = {
+    "requested": _without("stop"),
+    "effective": _without("stop"),
+    "fallbacks": _each(_blank({"message": _no_text})),
+}
 
 
 def redact_audit(audit: JsonObject, privacy: Privacy) -> JsonObject:
@@ -147,6 +152,7 @@ def redact(record: TraceRecord, privacy: Privacy | str) -> TraceRecord:
     return evolve(
         record,
         audit=None if record.audit is None else redact_audit(record.audit, Privacy.STRICT),
+        parameters=record.parameters and as_object(_blank(_PARAMETERS)(record.parameters)),
         draws=tuple(evolve(draw, purpose="") for draw in record.draws),
         foreign=foreign,
     )

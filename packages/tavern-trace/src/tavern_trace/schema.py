@@ -258,6 +258,9 @@ class TraceRecord:
     contexts: tuple[Part, ...] = field(default=(), repr=False)
     assembly_hash: str | None = None
     """Of all sections, joined by an empty line."""
+    parameters: JsonObject | None = field(default=None, repr=False)
+    """What the call was to be set to, and what it was in the end: requested, effective, fallbacks,
+    attempt."""
     delivery: Delivery | None = None
     """None: the request has not been seen."""
     session_ref: SessionRef | None = None

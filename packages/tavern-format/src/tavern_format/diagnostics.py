@@ -32,7 +32,7 @@ class Diagnostic:
     """One remark about one place of the input."""
 
     code: str
-    """Stable upper-snake name; the package README lists them all."""
+    """Stable upper-snake name; CODES.md lists them all."""
     severity: Severity
     path: str
     """JSON pointer (RFC 6901) into the document; empty for the whole document."""

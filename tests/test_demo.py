@@ -33,7 +33,7 @@ def test_english_sample_fires_and_misses_for_each_reason() -> None:
         "Chapel fair": "secondary-keys-miss",
         "Cable ferry": "primary-key-match",
         "Sandbars": "primary-key-miss",
-        "Weather signs": "regex-keys-not-executed",
+        "Weather signs": "primary-key-match",
         "Whisper at the rail": "primary-key-match",
         "Old ending": "disabled",
     }
@@ -47,7 +47,8 @@ def test_parts_of_the_english_sample_stand_in_the_order_of_the_preset() -> None:
     ]
     assert fields == [
         "main", "style", "ferry.world:0", "ferry.world:1", "ferry.world:2", "description",
-        "description", "personality", "scenario", "ferry.world:4", "ferry.world:7",
+        "description", "personality", "scenario", "ferry.world:4", "ferry.world:6",
+        "ferry.world:7",
         "messageExample", "pace", "jailbreak", "depthPrompt",
     ]  # fmt: skip
     assert [part["name"].split(":")[2] for part in parts] == [

@@ -19,6 +19,7 @@ from tavern_matcher import (
     EntryId,
     KeyKind,
     KeyMatch,
+    MatchProfile,
     MatchSettings,
     NamedBook,
     Reason,
@@ -117,7 +118,7 @@ index = compile_index(
         NamedBook(name="Inn", book=book),
         NamedBook(name="Own", book=card.character_book, source=BookSource.CHARACTER),
     ],
-    MatchSettings(match_whole_words=True),
+    MatchSettings(match_whole_words=True, profile=MatchProfile.SAFE),
 )
 result = match(index, ScanContext(messages=messages))
 user = User(name="Bo", description="A courier.")

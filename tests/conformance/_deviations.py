@@ -26,6 +26,8 @@ class Deviation:
     pattern: str
     source: str
     """File and line of the row."""
+    test: str
+    """Name of the test that pins what is done instead."""
 
     def covers(self, case_id: str, finding: Finding) -> bool:
         """Tell whether a difference of a case is meant."""
@@ -68,4 +70,4 @@ def _deviations(cells: list[str], source: str) -> Iterator[Deviation]:
         message = f"{source}: five filled cells are needed, the first with a `case` in code marks"
         raise BadTableError(message)
     for pattern in patterns:
-        yield Deviation(pattern, source)
+        yield Deviation(pattern, source, cells[-1].strip("`"))

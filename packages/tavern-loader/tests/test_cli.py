@@ -33,7 +33,7 @@ def test_sample_set_is_chosen_and_changed(capsysbinary: Capture) -> None:
     document = json.loads(out(capsysbinary))
     assert [used["name"] for used in document["files"] if used["role"] == "input"] == ["Li"]
     fired = [entry["title"] for entry in document["entries"] if entry["fired"]]
-    assert fired == ["空桌", "山神庙", "猫", "青雾山"]
+    assert fired == ["空桌", "山神庙", "猫", "断桥", "青雾山"]
 
 
 def test_own_files_are_read(tmp_path: Path, capsysbinary: Capture) -> None:

@@ -39,7 +39,8 @@ def slowly(needles: Sequence[str], text: str) -> list[tuple[int, int, int]]:
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("seed", range(30))
 def test_every_occurrence_is_found(kind: FinderKind, seed: int) -> None:
-    pytest.importorskip("ahocorasick_rs")
+    if kind is FinderKind.AUTOMATON:
+        pytest.importorskip("ahocorasick_rs")
     luck = random.Random(seed)  # noqa: S311 - a repeatable test
     needles = list({"".join(luck.choices(LETTERS, k=luck.randint(1, 7))) for _ in range(40)})
     text = "".join(luck.choices(LETTERS, k=300))
@@ -104,7 +105,7 @@ def test_cache_is_bounded_by_number_and_by_size() -> None:
         index = index_of(cache)
         for turn in range(20):
             match(index, context_of(f"message {turn}"))
-    assert len(few) == 3
+    assert 0 < len(few) <= 3
     assert 0 < short.size_chars <= 20
     index = index_of(short)
     match(index, context_of("a message of more than twenty characters"))

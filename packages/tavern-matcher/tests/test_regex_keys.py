@@ -62,6 +62,14 @@ def test_many_slow_patterns_share_one_limit(scan: Scan, fired: Fired) -> None:
     assert took < 1
 
 
+def test_pattern_that_overruns_on_a_long_text_uses_up_what_is_left(scan: Scan) -> None:
+    entries = [Entry(uid=at, keys=(f"/\\w+\\d{{1,{at + 1}}}/",)) for at in range(40)]
+    began = time.process_time()
+    result = scan(entries, "a" * 65_000)
+    assert time.process_time() - began < 3
+    assert {one.reason for one in result.decisions} == {Reason.REGEX_TIMEOUT}
+
+
 def test_slow_patterns_in_threads_stop_too(scan: Scan) -> None:
     reasons: list[Reason] = []
 

@@ -12,7 +12,7 @@ class FormatError(ValueError):
     """The input cannot be read as the resource that was asked for."""
 
     code: str
-    """Stable upper-snake name of the fault; listed in the package README."""
+    """Stable upper-snake name of the fault; listed in CODES.md."""
 
     def __init__(self, code: str, message: str) -> None:
         """Keep the stable code beside the message."""

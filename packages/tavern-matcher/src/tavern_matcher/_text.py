@@ -20,11 +20,6 @@ def trim(text: str) -> str:
     return text.strip(JS_WHITE_SPACE)
 
 
-def leading_space_chars(text: str) -> int:
-    """Count the code points that `trim` takes off the front."""
-    return len(text) - len(text.lstrip(JS_WHITE_SPACE))
-
-
 def has_space(text: str) -> bool:
     """Whether JavaScript would split the text at white space."""
     return not text.isalnum() and _WHITE_SPACE_RUN.search(text) is not None

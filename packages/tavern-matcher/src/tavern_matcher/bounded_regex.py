@@ -35,6 +35,8 @@ _FIRST_SLICE_S: Final = 50e-6
 _SLICE_S_PER_CHAR: Final = 4e-9
 """What an ordinary pattern needs for a text: a search is first tried for that long."""
 _GROWTH: Final = 8
+_OVERRUN_S_PER_CHAR: Final = 2e-6
+"""How much later than asked a search can stop that begins anew at every place of a long run."""
 _OVERLAP_CHARS: Final = 4096
 
 
@@ -72,7 +74,7 @@ class RegexSearch:
     timed_out: bool = False
     """Nobody knows whether there is a match."""
     spent_s: float = 0.0
-    """Seconds that the search was allowed to take, at least as many as it took."""
+    """Seconds that are charged for the search: at least as many as it took."""
 
 
 @frozen(kw_only=True, eq=False)
@@ -145,7 +147,7 @@ class BoundedPattern:
                 continue
             spans = None if found is None else self._spans(found)
             return RegexSearch(spans=spans, spent_s=spent)
-        return RegexSearch(timed_out=True, spent_s=spent)
+        return RegexSearch(timed_out=True, spent_s=spent + (end - begin) * _OVERRUN_S_PER_CHAR)
 
     def _spans(self, found: Any) -> tuple[tuple[int, int], ...]:  # noqa: ANN401 - no public type
         return tuple(found.span(number) for number in range(self.group_count + 1))

@@ -70,9 +70,16 @@ class ScanCache:
             return
         self._hits[text] = hits
         self._chars += len(text)
-        # Two threads may drop the same text: a cache that is a little too small does no harm.
-        while self._hits and (len(self._hits) > self.max_texts or self._chars > self.max_chars):
-            oldest = next(iter(tuple(self._hits)[:1]))
+        if len(self._hits) > self.max_texts or self._chars > self.max_chars:
+            self._make_room()
+
+    def _make_room(self) -> None:
+        """Drop the oldest texts, a quarter at once: dropping one by one would cost at each text."""
+        texts, chars = self.max_texts * 3 // 4, self.max_chars * 3 // 4
+        for oldest in list(self._hits):
+            if len(self._hits) <= texts and self._chars <= chars:
+                return
+            # Two threads may drop the same text.
             if self._hits.pop(oldest, None) is not None:
                 self._chars -= len(oldest)
 
@@ -122,7 +129,7 @@ class KeyTable:
         for searched, (numbers, finder) in zip((text.lower(), text), self._finders, strict=True):
             if numbers:
                 self._collect(searched, numbers, finder, (found, words))
-        return TextHits(tuple(sorted(found)), tuple(sorted(words)))
+        return TextHits(tuple(sorted(found)), tuple(sorted(words))) if found else NO_HITS
 
     def _collect(
         self,

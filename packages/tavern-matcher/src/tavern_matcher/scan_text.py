@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from attrs import define, field, frozen
 
-from tavern_matcher._text import leading_space_chars, trim, unfold, utf16_length
+from tavern_matcher._text import trim, unfold, utf16_length
 from tavern_matcher.context import ScanContext, ScanMessage
 from tavern_matcher.decision import KeyMatch, PlaceKind
 from tavern_matcher.keys import Key
@@ -129,8 +129,10 @@ def _message(message: ScanMessage, *, named: bool, trimmed: bool) -> Passage:
     whole = name + message.text
     if not trimmed:
         return Passage(message.identity, PlaceKind.MESSAGE, message.text, whole, len(name))
-    lead = len(name) - leading_space_chars(whole)
-    return Passage(message.identity, PlaceKind.MESSAGE, message.text, trim(whole), lead)
+    searched = trim(whole)
+    # The first character that is left is no white space: all before it is.
+    cut = whole.index(searched[0]) if searched else len(whole)
+    return Passage(message.identity, PlaceKind.MESSAGE, message.text, searched, len(name) - cut)
 
 
 def _cut(messages: Sequence[Passage], most_chars: int) -> list[Passage]:

@@ -6,9 +6,8 @@ Source: the plugin contract, section D8 ("Clips").
 """
 
 from collections.abc import Callable, Mapping
-from types import MappingProxyType
 
-from tavern_trace._json import Json, JsonObject, as_array, as_text, as_whole, freeze
+from tavern_trace._json import FrozenObject, Json, JsonObject, as_array, as_text, as_whole, freeze
 from tavern_trace.hashing import json_stringify
 
 Clip = Callable[[Json], Json]
@@ -104,7 +103,7 @@ def taken(
 ) -> JsonObject:
     """Take an object field by field; what is missing is what its clip makes of nothing."""
     names = aliases or {}
-    return MappingProxyType(
+    return FrozenObject(
         {
             key: clip(freeze(value.get(key, value.get(names.get(key, key)))))
             for key, clip in rows.items()

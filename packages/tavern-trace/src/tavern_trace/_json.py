@@ -6,7 +6,6 @@ order mark; half surrogate pairs stay as they are escaped.
 
 import json
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Any, NoReturn, TypeAlias
 
 from tavern_trace.errors import SchemaError
@@ -18,7 +17,25 @@ JsonObject: TypeAlias = Mapping[str, Json]
 MAX_NESTING = 100
 """Levels of a document that is kept: known ones have ten; Python's own stack ends near 1,000."""
 _SAFE_DIGITS = 15
-EMPTY: JsonObject = MappingProxyType({})
+
+
+class FrozenObject(dict[str, Json]):
+    """A JSON object that cannot be changed, but copied, pickled and written like any other."""
+
+    __slots__ = ()
+
+    def _refuse(self, *_: object, **__: object) -> NoReturn:
+        raise TypeError("an object of a record cannot be changed")
+
+    __setitem__ = __delitem__ = clear = pop = popitem = _refuse
+    setdefault = update = __ior__ = _refuse
+
+    def __reduce__(self) -> tuple[type["FrozenObject"], tuple[dict[str, Json]]]:
+        """Copy and pickle by content: the usual way would set the items one by one."""
+        return FrozenObject, (dict(self),)
+
+
+EMPTY: JsonObject = FrozenObject()
 
 
 def parse(data: bytes) -> Any:  # noqa: ANN401 - whatever JSON holds
@@ -66,7 +83,7 @@ def freeze(value: object, path: str = "", depth: int = 0) -> Json:
         raise SchemaError("NESTED_TOO_DEEP", f"more than {MAX_NESTING} levels", path=path)
     if isinstance(value, Mapping):
         members = {_key(key): freeze(item, path, depth + 1) for key, item in value.items()}
-        return MappingProxyType(members)
+        return FrozenObject(members)
     if isinstance(value, list | tuple):
         return tuple([freeze(item, path, depth + 1) for item in value])
     raise TypeError(f"{type(value).__name__} is no JSON value")

@@ -6,12 +6,11 @@ table's own, go along in `Foreign`. Must not know which tables there are.
 
 from collections.abc import Callable, Mapping
 from enum import Enum
-from types import MappingProxyType
 from typing import Any, Generic, Protocol, TypeVar
 
 from attrs import field, frozen
 
-from tavern_trace._json import EMPTY, Json, JsonObject, freeze, freeze_object
+from tavern_trace._json import EMPTY, FrozenObject, Json, JsonObject, freeze, freeze_object
 from tavern_trace.errors import SchemaError
 
 T = TypeVar("T")
@@ -114,7 +113,7 @@ def read_object(table: Table[T], document: object) -> T:
     if plain and order == list(document):
         return table.make(**known)
     fields = {key: freeze(item) for key, item in document.items() if key not in table.by_key}
-    foreign = Foreign(fields=MappingProxyType(fields), layout=tuple(document))
+    foreign = Foreign(fields=FrozenObject(fields), layout=tuple(document))
     return table.make(**known, foreign=foreign)
 
 

@@ -6,18 +6,16 @@ be compared and hashed; neither is kept. Must not know how an audit is made.
 Source: the plugin contract, sections D4 and D8 ("authority").
 """
 
-from types import MappingProxyType
-
 from attrs import field, frozen
 
 from tavern_trace._clips import name_or_null
-from tavern_trace._json import EMPTY, JsonObject, as_object, freeze_object
+from tavern_trace._json import EMPTY, FrozenObject, JsonObject, as_object, freeze_object
 from tavern_trace.hashing import digest, json_stringify
 from tavern_trace.history import REQUEST_HEADER, SYSTEM_MESSAGE, HistorySnapshot, message_text
 from tavern_trace.status import AuditStatus, TraceEvent, next_audit_status
 
 AUTHORITY_KIND = "dsh-request-header"
-NO_AUTHORITY: JsonObject = MappingProxyType(
+NO_AUTHORITY: JsonObject = FrozenObject(
     {
         "kind": AUTHORITY_KIND,
         "headerEventSeq": None,
@@ -101,7 +99,7 @@ def _authority(
 ) -> JsonObject:
     """Say what a header proves."""
     config = as_object(header.header.get("config"))
-    return MappingProxyType(
+    return FrozenObject(
         {
             "kind": AUTHORITY_KIND,
             "headerEventSeq": header.event_seq,

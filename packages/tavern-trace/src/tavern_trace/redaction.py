@@ -7,11 +7,19 @@ Source: the plugin contract, sections D6, D7 and K13.
 """
 
 from collections.abc import Callable, Mapping
-from types import MappingProxyType
 
 from attrs import evolve
 
-from tavern_trace._json import EMPTY, MAX_NESTING, Json, JsonObject, as_array, as_object, as_text
+from tavern_trace._json import (
+    EMPTY,
+    MAX_NESTING,
+    FrozenObject,
+    Json,
+    JsonObject,
+    as_array,
+    as_object,
+    as_text,
+)
 from tavern_trace.errors import SchemaError
 from tavern_trace.schema import BODY_STORAGE, VERDICTS, ContentStatus, Privacy, TraceRecord
 
@@ -92,9 +100,7 @@ def _no_text(_: Json) -> Json:
 def _blank(rows: Mapping[str, Blank]) -> Blank:
     """Blank some fields of an object, where it has them."""
     return lambda value: (
-        MappingProxyType(
-            {key: rows[key](item) if key in rows else item for key, item in value.items()}
-        )
+        FrozenObject({key: rows[key](item) if key in rows else item for key, item in value.items()})
         if isinstance(value, Mapping)
         else value
     )
@@ -105,7 +111,7 @@ def _each(change: Blank) -> Blank:
 
 
 def _without(key: str) -> Blank:
-    return lambda value: MappingProxyType(
+    return lambda value: FrozenObject(
         {name: item for name, item in as_object(value).items() if name != key}
     )
 

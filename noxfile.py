@@ -140,9 +140,11 @@ def minimums(session: nox.Session) -> None:
 @nox.session(default=False)
 def fuzz(session: nox.Session) -> None:
     """Search for inputs that break a reader; `TAVERN_FUZZ_EXAMPLES` sets the budget."""
-    install(session, "tavern-format")
+    packages = ("tavern-format", "tavern-trace")
+    install(session, *packages)
+    tests = [f"packages/{package}/tests" for package in packages]
     env = {"TAVERN_FUZZ_EXAMPLES": os.environ.get("TAVERN_FUZZ_EXAMPLES", "2000")}
-    session.run("pytest", "packages/tavern-format/tests", "-m", "fuzz", *session.posargs, env=env)
+    session.run("pytest", *tests, "-m", "fuzz", *session.posargs, env=env)
 
 
 @nox.session(default=False)

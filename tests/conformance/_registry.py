@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 from tests.conformance import (
     chat_completion,
+    dsh_matcher,
     formats_archive,
     formats_book,
     formats_card,
@@ -28,12 +29,19 @@ from tests.conformance import (
     trace,
     world_info,
 )
-from tests.conformance._cases import Loader, by_own_area, keyed_values, numbered_pairs
+from tests.conformance._cases import (
+    Loader,
+    by_own_area,
+    keyed_values,
+    named_vectors,
+    numbered_pairs,
+)
 from tests.conformance._runner import Adapter
 
 LOADERS: Mapping[str, Loader] = {
     "chat_completion/chat_completion": chat_completion.load,
     "chat_completion/prompt_order": chat_completion.load,
+    "dsh_tavern/matcher_vectors": named_vectors,
     "formats/node_base64": numbered_pairs,
     "formats/oai_settings_map": keyed_values,
     "formats/wi_template": keyed_values,
@@ -47,6 +55,7 @@ LOADERS: Mapping[str, Loader] = {
 ADAPTERS: Mapping[str, Adapter] = {
     "chat_completion/chat_completion": chat_completion.check,
     "chat_completion/prompt_order": chat_completion.check,
+    "dsh_tavern/matcher_vectors": dsh_matcher.check,
     "formats/card_json": formats_card.check,
     "formats/card_yaml": formats_card.check,
     "formats/card_png": formats_png.check_card,

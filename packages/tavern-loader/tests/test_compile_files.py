@@ -236,4 +236,29 @@ def test_report_of_nothing_says_so() -> None:
 def test_document_is_json() -> None:
     document = json_document(compile_files(sample_request("teahouse")))
     assert json.loads(json.dumps(document)) == document
-    assert [key for key in document if not document[key]] == []
+    assert [key for key in document if not document[key]] == ["draws"]
+
+
+def test_chances_follow_from_the_seed() -> None:
+    entries = {
+        str(uid): {
+            "uid": uid,
+            "key": ["mill"],
+            "content": f"{uid}.",
+            "position": 0,
+            "probability": 50,
+        }
+        for uid in range(40)
+    }
+    world = file("w.json", {"entries": entries})
+
+    def fired(seed: str) -> list[bool]:
+        request = CompileRequest(worlds=(world,), input_text="The mill.", seed=seed)
+        document = json_document(compile_files(request))
+        assert len(document["draws"]) == 40
+        assert all(draw["purpose"].startswith("chance/1/w") for draw in document["draws"])
+        return [entry["fired"] for entry in document["entries"]]
+
+    assert fired("a") == fired("a")
+    assert fired("a") != fired("b")
+    assert 5 < sum(fired("a")) < 35

@@ -74,6 +74,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--input", metavar="TEXT", help="the message about to be sent")
     add("--user", metavar="NAME", help="the user's name; else as in the chat")
     add("--persona", metavar="TEXT|FILE", help="the user's description, or a text file with it")
+    add("--seed", metavar="TEXT", help="another text gives other draws of chances and groups")
     add("--sample", metavar="NAME", choices=SAMPLES, help="use a sample set: %(choices)s")
     add("--list-samples", action="store_true", help="list the sample sets and stop")
     add("--json", action="store_true", help="print one JSON document")
@@ -118,6 +119,7 @@ def _with_texts(request: CompileRequest, options: argparse.Namespace) -> Compile
     texts = {
         "input_text": options.input,
         "user_name": options.user,
+        "seed": options.seed,
         "persona": None if options.persona is None else _persona(options.persona),
     }
     told = {name: text for name, text in texts.items() if text is not None}

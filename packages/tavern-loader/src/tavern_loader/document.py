@@ -23,6 +23,7 @@ def json_document(done: Compilation) -> dict[str, Any]:
         "files": [attrs.asdict(used) for used in done.used],
         "parts": [_part(part) for part in profile.parts],
         "entries": [_decision(decision) for decision in done.match.decisions],
+        "draws": [attrs.asdict(draw) for draw in done.match.draws],
         "diagnostics": [_remark(remark) for remark in done.remarks],
         "active_lore": list(profile.active_lore),
         "call_config": attrs.asdict(profile.call_config) | {"stop": list(profile.call_config.stop)},

@@ -132,10 +132,14 @@ def _depth(value: object) -> float | str:
     return int(number) if number.is_integer() else number
 
 
-def place(activated: Sequence[Activated]) -> Placement:
-    """Put fired entries, given in the order in which they fired, into their buckets."""
+def place(activated: Sequence[Activated], *, as_fired: bool = False) -> Placement:
+    """Put fired entries, given in the order in which they fired, into their buckets.
+
+    `as_fired` keeps that order inside each bucket; else the order of the entries decides.
+    """
     # Sorted first: where orders are no numbers, it matters who takes part in the sorting.
-    every = sort_descending([(one.order, one) for one in activated])
+    sort = [(one.order, one) for one in activated]
+    every = activated[::-1] if as_fired else sort_descending(sort)
     descending = [one for one in every if one.text]
     ascending = descending[::-1]
 

@@ -97,7 +97,14 @@ def _of_fault(key: Key, _: MatchSettings) -> _Remark:
         return "REGEX_KEY_UNTRANSLATABLE", Severity.WARNING, remark
     plain = "" if key.kind is KeyKind.REGEX else ", and is searched as plain text"
     remark = f"has a key that looks like a regular expression and is none: {fault.reason}{plain}"
-    return "REGEX_KEY_INVALID", Severity.WARNING, remark
+    return _FAULT_CODES.get(fault.code, "REGEX_KEY_INVALID"), Severity.WARNING, remark
+
+
+_FAULT_CODES = {
+    "REGEX_TOO_LONG": "REGEX_KEY_TOO_LONG",
+    "UNKNOWN_FLAGS": "REGEX_KEY_UNKNOWN_FLAGS",
+}
+"""Where the fault has a code of its own."""
 
 
 def _key_diagnostics(entry: ScanEntry, settings: MatchSettings) -> Iterator[Diagnostic]:

@@ -58,7 +58,8 @@ class MatchResult:
     @cached_property
     def placement(self) -> Placement:
         """Their texts by position."""
-        return place(self.activated)
+        rules = self._scan.index.settings.rules
+        return place(self.activated, as_fired=rules.placed_as_fired)
 
     @cached_property
     def decisions(self) -> Decisions:

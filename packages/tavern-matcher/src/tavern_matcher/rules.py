@@ -124,6 +124,8 @@ class Rules:
     """After an entry that did not fit, a later one that fits is taken."""
     books_apart: bool = False
     """Groups and budget do not reach from one book to another."""
+    placed_as_fired: bool = False
+    """Texts stand in the order in which their entries were taken, the highest order first."""
 
 
 RULES: Mapping[MatchProfile, Rules] = {
@@ -178,5 +180,6 @@ RULES: Mapping[MatchProfile, Rules] = {
         missing_dice_rolls_zero=True,
         budget_limit_fits=True,
         books_apart=True,
+        placed_as_fired=True,
     ),
 }

@@ -7,6 +7,7 @@ Source: SillyTavern 1.19.0, public/scripts/world-info.js, getSortedEntries, chec
 """
 
 from collections.abc import Callable
+from math import inf
 from typing import Any
 
 from attrs import define, field, frozen
@@ -170,7 +171,7 @@ class EntryReader:
             _texts(get("keysecondary")),
             settings.case_sensitive if case is None else truthy(case),
             settings.match_whole_words if words is None else truthy(words),
-            None if depth is None else to_number(depth),
+            None if depth is None else _whole_messages(to_number(depth)),
             _sources(get),
             order if type(order) is int else to_number(order),
             disabled is False or not _is_disabled(disabled),
@@ -190,6 +191,11 @@ class EntryReader:
         return self.keys.read(
             text, case_sensitive=entry.case_sensitive, whole_words=entry.whole_words, raw=raw
         )
+
+
+def _whole_messages(depth: float) -> float:
+    """Take whole messages only, as cutting an array does; less than one stays what it is."""
+    return float(int(depth)) if 1 < depth < inf else depth
 
 
 def _texts(written: object) -> list[str]:

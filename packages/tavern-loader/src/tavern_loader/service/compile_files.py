@@ -30,6 +30,7 @@ from tavern_matcher import (
     ScanContext,
     ScanMessage,
     ScanSources,
+    SeededDice,
     compile_index,
     match,
 )
@@ -76,6 +77,7 @@ def compile_files(request: CompileRequest) -> Compilation:
     matched = match(
         index,
         _scan_context(found.card, messages, user, names),
+        dice=SeededDice(request.seed).for_scan(str(len(messages))),
         expand=lambda text: expand_macros(text, names).text,
     )
     profile = compile_profile(

@@ -45,6 +45,8 @@ class CompileRequest:
     use_card_book: bool = True
     """False: the book inside the card is left alone."""
     settings: MatchSettings = DEFAULT_SETTINGS
+    seed: str = ""
+    """Chances and draws of groups follow from it: equal requests give equal results."""
 
 
 @frozen

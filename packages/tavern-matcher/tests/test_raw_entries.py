@@ -8,7 +8,7 @@ from typing import Any
 import attrs
 import pytest
 
-from tavern_format import Entry, Position, WorldBook, parse_card, parse_world_book
+from tavern_format import Entry, Position, Role, WorldBook, parse_card, parse_world_book
 from tavern_matcher import (
     BookSource,
     EntryId,
@@ -178,3 +178,40 @@ def test_plugin_profile_knows_no_loops_and_takes_rolls_of_zero(scan: Scan, fired
     assert scan(entries, "meaning", settings=settings).decisions[3].reason is (
         Reason.VECTOR_MATCH_REQUIRED
     )
+
+
+@pytest.mark.parametrize("role", [7, "1", None])
+def test_role_that_is_none_is_the_system_role(scan: Scan, role: object) -> None:
+    entry = {"uid": 0, "constant": True, "content": "x", "position": 4, "role": role}
+    (block,) = scan([entry]).placement.at_depth
+    assert block.role is Role.SYSTEM
+
+
+@pytest.mark.parametrize(("messages", "draws"), [(("b", "c"), 1), (("b\nc",), 0)])
+def test_bare_line_break_scores_inside_a_message_only(
+    scan: Scan, messages: tuple[str, ...], draws: int
+) -> None:
+    plain = {"uid": 0, "key": ["b"], "content": "x", "position": 0, "group": "g"}
+    better = {**plain, "uid": 1, "key": ["b", "\n"]}
+    result = scan([plain, better], *messages, settings={"use_group_scoring": True})
+    assert len(result.draws) == draws
+
+
+@pytest.mark.parametrize(("depth", "count"), [(1.5, 0), (2.0, 1)])
+def test_depth_is_cut_to_whole_messages(scan: Scan, depth: float, count: int) -> None:
+    entry = {"uid": 0, "key": ["old"], "content": "x", "position": 0, "scanDepth": depth}
+    assert len(scan([entry], "old", "new").activated) == count
+
+
+def test_plugin_places_the_highest_order_first(scan: Scan) -> None:
+    entries = [
+        {"uid": uid, "key": ["k"], "content": str(uid), "position": 0, "order": uid}
+        for uid in range(3)
+    ]
+
+    def texts(profile: str) -> list[str]:
+        placed = scan(entries, "k", settings={"profile": profile}).placement.before
+        return [one.text for one in placed]
+
+    assert texts("dsh-tavern") == ["2", "1", "0"]
+    assert texts("safe") == ["0", "1", "2"]

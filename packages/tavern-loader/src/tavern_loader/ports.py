@@ -1,0 +1,57 @@
+"""What the use cases need of the world, as protocols; adapters implement them.
+
+Must not name a file, a socket or a library.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+JsonObject = Mapping[str, Any]
+
+
+class Clock(Protocol):
+    """The time."""
+
+    def now_ms(self) -> int:
+        """Milliseconds since 1970, UTC."""
+        ...
+
+
+class Identities(Protocol):
+    """Names nobody else has."""
+
+    def new(self) -> str:
+        """Give a random UUID in its 36-character form."""
+        ...
+
+
+class TokenCounter(Protocol):
+    """Sizes in tokens."""
+
+    def __call__(self, text: str) -> int:
+        """Count the tokens of a text."""
+        ...
+
+
+class HostSession(Protocol):
+    """What may be asked of the host about its sessions."""
+
+    def set_sandbox_mode(self, session_id: str, mode: str) -> None:
+        """Append the official event that changes the sandbox of a session."""
+        ...
+
+    def cancel(self, session_id: str, reason: str) -> None:
+        """Cancel the running step of a session; its inbox stays."""
+        ...
+
+    def lock_tools(self, session_ids: Sequence[str], reason: str) -> None:
+        """Name the sessions whose tools are refused while nobody can be asked."""
+        ...
+
+    def inspect(self, session_id: str) -> JsonObject | None:
+        """Read a session's log from the disk: meta and events; None if there is no such session."""
+        ...
+
+    def is_running(self, session_id: str) -> bool:
+        """Whether a turn of this session is going on."""
+        ...

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tavern_format import Entry
-from tavern_format._structure import holds_only, marshal_marks
+from tavern_format._fields import holds_only, marshal_marks
 
 VALUES: list[Any] = [True, False, None, 0, 1, 1.0, "", "T", "N", [], {}, [True], -1, 2**40, "é"]
 

@@ -9,10 +9,11 @@ from typing import Any
 from tavern_format import _json_text as json_text
 from tavern_format._book_remarks import remark_entries
 from tavern_format._entry_spellings import ENTRY_SPECS
+from tavern_format._fields import Field, json_type
 from tavern_format._foreign_books import FOREIGN_SPECS, container_key, detect_foreign
 from tavern_format._json_text import JsonObject
 from tavern_format._kinds import FLAG, MAPPING, NUMBER, TEXT, optional
-from tavern_format._structure import Field, Origin, Spec, json_type
+from tavern_format._structure import Origin, Spec
 from tavern_format.diagnostics import Parsed, Remarks, Report, error, pointer, warn
 from tavern_format.errors import LimitExceededError, MalformedResourceError
 from tavern_format.limits import DEFAULT_LIMITS, Limits

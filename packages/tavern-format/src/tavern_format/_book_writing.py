@@ -16,6 +16,7 @@ from tavern_format import _json_text as json_text
 from tavern_format._book_reading import BOOK_SPEC, SPECS, book_from_json, inner_book
 from tavern_format._book_remarks import remark_changes
 from tavern_format._entry_spellings import ENTRY_SPECS, KEPT
+from tavern_format._fields import ABSENT
 from tavern_format._foreign_books import (
     container_key,
     detect_foreign,
@@ -23,7 +24,7 @@ from tavern_format._foreign_books import (
     remark_conversion,
 )
 from tavern_format._json_text import JsonObject
-from tavern_format._structure import ABSENT, Origin, Spec
+from tavern_format._structure import Origin, Spec
 from tavern_format.book_conversion import (
     SHARED,
     book_from_file,

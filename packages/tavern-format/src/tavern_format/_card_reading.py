@@ -19,9 +19,9 @@ from tavern_format._card_spellings import (
     recognise_label,
     version_text,
 )
+from tavern_format._fields import json_type
 from tavern_format._json_text import JsonObject
 from tavern_format._kinds import number_of
-from tavern_format._structure import json_type
 from tavern_format.byaf import read_byaf
 from tavern_format.card import CardCarrier, CardSpec, CharacterCard
 from tavern_format.charx import read_charx

@@ -6,6 +6,7 @@ fields at the top level; an edit must show there too, or readers of V1 see the o
 
 from collections.abc import Sequence
 
+from tavern_format._fields import Column, Field, Kind
 from tavern_format._json_text import JsonObject
 from tavern_format._kinds import (
     FLAG,
@@ -20,7 +21,7 @@ from tavern_format._kinds import (
     optional,
     texts,
 )
-from tavern_format._structure import Column, Field, Kind, Spec
+from tavern_format._structure import Spec
 from tavern_format.card import Asset, CardSpec, CharacterCard, DepthPrompt
 from tavern_format.regex_script import SCRIPTS
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from attrs import frozen
 
+from tavern_format._fields import ABSENT, Column, Fetch, Field, Kind, Misfit, value_at
 from tavern_format._json_text import JsonObject
 from tavern_format._kinds import (
     FLAG,
@@ -30,7 +31,7 @@ from tavern_format._kinds import (
     optional,
     texts,
 )
-from tavern_format._structure import ABSENT, Column, Fetch, Field, Kind, Misfit, Spec, value_at
+from tavern_format._structure import Spec
 from tavern_format.world_book import (
     BookSpelling,
     CharacterFilter,

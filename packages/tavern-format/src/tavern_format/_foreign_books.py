@@ -13,9 +13,10 @@ from collections.abc import Callable
 from copy import copy
 
 from tavern_format._entry_spellings import TEMPLATE, UID
+from tavern_format._fields import Field, Kind, Misfit
 from tavern_format._json_text import JsonObject
 from tavern_format._kinds import FLAG, NUMBER, TEXT, js_truthy, number, optional, texts
-from tavern_format._structure import Field, Kind, Misfit, Spec
+from tavern_format._structure import Spec
 from tavern_format.diagnostics import Report, info, pointer
 from tavern_format.world_book import BookSpelling, Entry
 

@@ -11,15 +11,9 @@ from typing import Any
 
 from attrs import field, frozen
 
+from tavern_format._fields import Column, Kind, Misfit, holds_only, json_type
 from tavern_format._json_text import JS_DECIMAL_LIMIT, JsonObject
-from tavern_format._structure import (
-    Column,
-    Kind,
-    Misfit,
-    Spec,
-    holds_only,
-    json_type,
-)
+from tavern_format._structure import Spec
 from tavern_format.diagnostics import Report, error, pointer, warn
 
 

@@ -3,8 +3,8 @@
 from collections import Counter
 
 from tavern_format import _json_text as json_text
+from tavern_format._fields import json_type
 from tavern_format._json_text import JsonObject
-from tavern_format._structure import json_type
 from tavern_format.detection import name_document
 from tavern_format.diagnostics import Parsed, Remarks, Report, info, pointer, warn
 from tavern_format.errors import LimitExceededError, MalformedResourceError

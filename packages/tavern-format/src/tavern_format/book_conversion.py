@@ -16,10 +16,10 @@ from itertools import count
 from typing import Any
 
 from tavern_format._entry_spellings import KEPT, ROWS, Row, book_position
+from tavern_format._fields import ABSENT, value_at
 from tavern_format._foreign_books import detect_foreign
 from tavern_format._json_text import JsonObject
 from tavern_format._kinds import js_truthy, number_of
-from tavern_format._structure import ABSENT, value_at
 from tavern_format.diagnostics import Report, info, pointer
 
 _ROWS = {row.attribute: row for row in ROWS if row.file_key and row.book_path}

@@ -15,9 +15,10 @@ import attrs
 from attrs import field, frozen
 
 from tavern_format import _json_text as json_text
+from tavern_format._fields import Field, Kind, Misfit, json_type
 from tavern_format._json_text import JsonObject
 from tavern_format._kinds import ANYTHING, FLAG, MAPPING, NUMBER, TEXT, optional
-from tavern_format._structure import Field, Kind, Misfit, Origin, Spec, json_type
+from tavern_format._structure import Origin, Spec
 from tavern_format.diagnostics import Parsed, Remarks, Report, error, pointer, warn
 from tavern_format.errors import FormatError, LimitExceededError, MalformedResourceError
 from tavern_format.limits import DEFAULT_LIMITS, Limits

@@ -14,8 +14,8 @@ from typing import Any
 from attrs import frozen
 
 from tavern_format import _json_text as json_text
+from tavern_format._fields import json_type
 from tavern_format._json_text import JsonObject
-from tavern_format._structure import json_type
 from tavern_format.chat import Chat, ChatHeader, ChatMessage
 from tavern_format.diagnostics import Parsed, Remarks
 from tavern_format.errors import LimitExceededError, MalformedResourceError

@@ -11,9 +11,10 @@ import attrs
 from attrs import field, frozen
 
 from tavern_format import _json_text as json_text
+from tavern_format._fields import Field, json_type
 from tavern_format._json_text import JsonObject
 from tavern_format._kinds import TEXT, choice, number
-from tavern_format._structure import Field, Origin, Spec, json_type
+from tavern_format._structure import Origin, Spec
 from tavern_format.diagnostics import Parsed, Remarks, Report, info, pointer, warn
 from tavern_format.errors import MalformedResourceError
 from tavern_format.limits import DEFAULT_LIMITS, Limits

@@ -13,6 +13,7 @@ from typing import Any
 
 from attrs import field, frozen
 
+from tavern_format._fields import Field, Kind, Misfit
 from tavern_format._kinds import (
     FLAG,
     MAPPING,
@@ -25,7 +26,7 @@ from tavern_format._kinds import (
     optional,
     texts,
 )
-from tavern_format._structure import Field, Kind, Misfit, Origin, Spec
+from tavern_format._structure import Origin, Spec
 from tavern_format.regex_script import SCRIPTS, RegexScript
 
 GLOBAL_ORDER_ID = 100001

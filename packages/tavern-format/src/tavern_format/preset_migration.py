@@ -14,8 +14,8 @@ from typing import Any
 
 from attrs import frozen
 
+from tavern_format._fields import json_type
 from tavern_format._json_text import JsonObject
-from tavern_format._structure import json_type
 from tavern_format.diagnostics import Report, error, info, pointer, warn
 from tavern_format.errors import MalformedResourceError
 from tavern_format.preset import GLOBAL_ORDER_ID

@@ -8,9 +8,10 @@ from typing import Any
 from attrs import field, frozen
 
 from tavern_format import _json_text as json_text
+from tavern_format._fields import Field, json_type
 from tavern_format._json_text import JsonObject
 from tavern_format._kinds import FLAG, TEXT, js_truthy, nested_many, number
-from tavern_format._structure import Field, Origin, Spec, json_type
+from tavern_format._structure import Origin, Spec
 from tavern_format.diagnostics import Parsed, Remarks, info
 from tavern_format.errors import LimitExceededError, MalformedResourceError
 from tavern_format.limits import DEFAULT_LIMITS, Limits

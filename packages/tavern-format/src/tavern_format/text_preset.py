@@ -12,9 +12,10 @@ from typing import Any
 from attrs import field, frozen
 
 from tavern_format import _json_text as json_text
+from tavern_format._fields import Field, Kind, json_type
 from tavern_format._json_text import JsonObject
 from tavern_format._kinds import FLAG, NUMBER, TEXT, number, optional
-from tavern_format._structure import Field, Kind, Origin, Spec, json_type
+from tavern_format._structure import Origin, Spec
 from tavern_format.detection import (
     TEXT_COMPLETION_SHAPES,
     ResourceKind,

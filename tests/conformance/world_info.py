@@ -15,7 +15,7 @@ keys in `outlets`, `hashes` and `contents`, which nothing reads. The order of st
 is compared: they are handled in it.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cmp_to_key
 from typing import Any
 
@@ -109,7 +109,10 @@ class _Writer:
     @names.default
     def _name_all(self) -> Mapping[tuple[str, int], tuple[list[Any], str]]:
         return {
-            (one.identity.book, one.identity.index): ([one.world, one.fields.get("uid")], one.key)
+            (one.identity.book, one.identity.index): (
+                [one.fields.get("world", one.book), one.fields.get("uid")],
+                one.key,
+            )
             for one in self.index.entries
         }
 
@@ -156,7 +159,7 @@ class _Writer:
 
 def _texts(place: Placement) -> dict[str, Any]:
     blocks = [
-        {"depth": block.depth, "role": int(block.role), "entries": _in(block.texts)}
+        {"depth": block.depth, "role": block.stored_role, "entries": _in(block.texts)}
         for block in place.at_depth
     ]
     record: dict[str, Any] = {
@@ -202,9 +205,10 @@ def _rewrite(scripts: Sequence[Fields]) -> Rewrite | None:
     """Run the scripts on each placed text."""
     if not scripts:
         return None
-    run = rewrite_with(list(scripts))
+    # A depth that no chat has, such as 1.5, is held against the window of a script as it is.
+    run: Callable[[str, ScriptPlace, Any], str] = rewrite_with(list(scripts))
 
     def rewrite(text: str, depth: float | None) -> str:
-        return run(text, ScriptPlace.WORLD_INFO, None if depth is None else int(depth))
+        return run(text, ScriptPlace.WORLD_INFO, depth)
 
     return rewrite

@@ -38,6 +38,7 @@ SOURCES = (
 TRIGGERS = ("normal", "continue", "impersonate", "swipe", "regenerate", "quiet")
 SOURCES_OF_BOOKS = ("character", "chat", "persona")
 AVATARS = ("Char.png", "mira.v2.png", "noext")
+_CONTEXT_SIZES = (*(10_000,) * 4, 1000, 200, 50, 0, 33, 33.3, -200)
 
 
 def series(seed: int, number: int) -> Series:
@@ -68,12 +69,12 @@ def _first(words: Lexicon) -> Json:
         "dry_run": random.random() < 0.05,
         "random": _random_numbers(random),
         "tokenizer": random.choice(("len4", "words", "chars")),
-        "max_context": random.choice((10_000, 10_000, 10_000, 10_000, 1000, 200, 50, 0, 33)),
+        "max_context": random.choice(_CONTEXT_SIZES),
         "user_name": "User",
         "character": who,
         "extension_prompts": _prompts(words),
         "forced": _forced(random, books),
-        "timed_state_before": {"sticky": {}, "cooldown": {}},
+        "timed_state_before": _stored(random),
         "regex_scripts": [_script(words)] if random.random() < 0.05 else [],
     }
     if random.random() < 0.1:
@@ -121,6 +122,14 @@ def _disturb(random: Random, records: Json, name: str) -> None:
             "hash": str(record.get("hash")),
             "protected": not record.get("protected"),
         }.get(change, random.randint(0, 12))
+
+
+def _stored(random: Random) -> Any:
+    """Give the timed effects of a chat in which none is running yet."""
+    if random.random() < 0.95:
+        return {"sticky": {}, "cooldown": {}}
+    records = {"g0.0": None, "g0.1": {"hash": 1, "end": 2}, "x": {}}
+    return random.choice((None, {}, {"sticky": {}}, {"sticky": records, "cooldown": records}))
 
 
 def _settings(words: Lexicon) -> Json:

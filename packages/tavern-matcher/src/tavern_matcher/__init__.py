@@ -1,10 +1,12 @@
 """Decide which world book entries fire on a text, and say why for each of them."""
 
+from tavern_matcher._regex_hunt import Spans
 from tavern_matcher._version import __version__
 from tavern_matcher.book_order import BookSource, NamedBook
 from tavern_matcher.bounded_regex import (
     BoundedPattern,
     RegexFault,
+    RegexFinds,
     RegexLimits,
     RegexSearch,
     compile_bounded,
@@ -71,6 +73,7 @@ __all__ = [
     "Reason",
     "RecordedDice",
     "RegexFault",
+    "RegexFinds",
     "RegexLimits",
     "RegexSearch",
     "Rewrite",
@@ -82,6 +85,7 @@ __all__ = [
     "ScanSources",
     "ScanState",
     "SeededDice",
+    "Spans",
     "TimedRecord",
     "WhatIf",
     "__version__",

@@ -145,6 +145,13 @@ def is_number(value: object, wanted: int) -> bool:
     return type(value) in (int, float) and value == wanted
 
 
+def strict_equal(left: object, right: object) -> bool:
+    """Whether `left === right`: a text or a switch never is a number, an object only itself."""
+    if isinstance(left, list | dict) or isinstance(right, list | dict):
+        return left is right
+    return left == right and isinstance(left, bool) is isinstance(right, bool)
+
+
 def object_key_rank(key: str) -> tuple[bool, int]:
     """Rank a key as a JavaScript object lists it: whole numbers first, ascending."""
     number = int(key) if _ARRAY_INDEX.fullmatch(key) else _LAST_ARRAY_INDEX + 1

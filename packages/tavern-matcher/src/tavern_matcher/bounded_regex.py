@@ -23,6 +23,7 @@ from tavern_format import (
     to_subject,
     translate,
 )
+from tavern_matcher._regex_hunt import FIRST_SLICE_S, GROWTH, SLICE_S_PER_CHAR, Hunt, Spans
 
 _FLAGS: Final = {
     "ASCII": regex.ASCII,
@@ -31,10 +32,6 @@ _FLAGS: Final = {
     "MULTILINE": regex.MULTILINE,
     "VERSION0": regex.VERSION0,
 }
-_FIRST_SLICE_S: Final = 50e-6
-_SLICE_S_PER_CHAR: Final = 4e-9
-"""What an ordinary pattern needs for a text: a search is first tried for that long."""
-_GROWTH: Final = 8
 _OVERRUN_S_PER_CHAR: Final = 2e-6
 """How much later than asked a search can stop that begins anew at every place of a long run."""
 _OVERLAP_CHARS: Final = 4096
@@ -69,12 +66,27 @@ class RegexFault:
 class RegexSearch:
     """What became of one search."""
 
-    spans: tuple[tuple[int, int], ...] | None = None
-    """Places of the match and of its groups in the subject, (-1, -1) for a group without part."""
+    spans: Spans | None = None
+    """Of the match; None: there is none."""
     timed_out: bool = False
     """Nobody knows whether there is a match."""
     spent_s: float = 0.0
     """Seconds that are charged for the search: at least as many as it took."""
+
+
+@frozen(kw_only=True)
+class RegexFinds:
+    """What became of a search for all matches."""
+
+    matches: tuple[Spans, ...] = ()
+    """In their order; where the time ran out, those found by then."""
+    timed_out: bool = False
+    """There may be more matches."""
+    in_pieces: bool = False
+    """The text was longer than `RegexLimits.text_chars`: a match over a cut is not found whole."""
+    overtime_s: float = 0.0
+    """Seconds that are charged beyond those that any pattern may take for such a text and so many
+    matches, which are a few for each MiB."""
 
 
 @frozen(kw_only=True, eq=False)
@@ -115,6 +127,37 @@ class BoundedPattern:
                 return RegexSearch(spans=found.spans, timed_out=found.timed_out, spent_s=spent)
         return RegexSearch(spent_s=spent)
 
+    def find_all(self, subject: str, *, time_left_s: float | None = None) -> RegexFinds:
+        """Look for the matches that JavaScript's `replace` replaces: without the flag g the first.
+
+        After an empty match the search goes on one character further. Takes no more overtime than
+        `limits.match_s` and `time_left_s`; texts are cut as by `search`, but a match that touches
+        a cut does not count. Raises ValueError for a pattern with the flag y, which scripts never
+        have.
+        """
+        if self.sticky:
+            message = "a sticky pattern finds one match at a time"
+            raise ValueError(message)
+        left = self.limits.match_s if time_left_s is None else min(self.limits.match_s, time_left_s)
+        hunt = Hunt(
+            pattern=self._compiled,
+            group_count=self.group_count,
+            first_only=not self.global_,
+            left_s=left,
+        )
+        pieces = list(self._pieces(subject, 0))
+        for begin, end in pieces:
+            hunt.at = max(hunt.at, begin)
+            hunt.sweep(subject, end, is_last=end == len(subject))
+            if hunt.is_over:
+                break
+        return RegexFinds(
+            matches=tuple(hunt.found),
+            timed_out=hunt.timed_out,
+            in_pieces=len(pieces) > 1,
+            overtime_s=hunt.overtime_s,
+        )
+
     def _pieces(self, subject: str, start: int) -> Iterator[tuple[int, int]]:
         """Cut a long text: after a line end where there is one, else with an overlap."""
         length = len(subject)
@@ -135,7 +178,7 @@ class BoundedPattern:
     def _search_piece(self, subject: str, begin: int, end: int, left_s: float) -> RegexSearch:
         """Try for a short time first: what is charged is then near to what was needed."""
         seek = self._compiled.match if self.sticky else self._compiled.search
-        slice_s = _FIRST_SLICE_S + (end - begin) * _SLICE_S_PER_CHAR
+        slice_s = FIRST_SLICE_S + (end - begin) * SLICE_S_PER_CHAR
         spent = 0.0
         while left_s - spent > 0:
             allowed = min(slice_s, left_s - spent)
@@ -143,7 +186,7 @@ class BoundedPattern:
             try:
                 found = seek(subject, begin, end, timeout=allowed)
             except TimeoutError:
-                slice_s *= _GROWTH
+                slice_s *= GROWTH
                 continue
             spans = None if found is None else self._spans(found)
             return RegexSearch(spans=spans, spent_s=spent)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from attrs import define, field, frozen
 
 from tavern_format import SelectiveLogic
-from tavern_matcher._js import greater, truthy
+from tavern_matcher._js import greater, to_text, truthy
 from tavern_matcher.context import ScanContext
 from tavern_matcher.decision import Reason, ScanState
 from tavern_matcher.errors import ScanAbortedError
@@ -210,8 +210,11 @@ def _is_filtered(entry: ScanEntry, judge: Judge) -> bool:
     if not judge.rules.character_filters:
         return False
     who = judge.context.character
-    if len(conduct.filter_names):
-        named = who is not None and who.avatar_name in conduct.filter_names
+    names = conduct.filter_names
+    if len(names):
+        # Without a character the name is `null`, which an odd filter can hold.
+        name = None if who is None else who.avatar_name
+        named = (to_text(name) if isinstance(names, str) else name) in names
         if named is conduct.filter_excludes:
             return True
     tags = None if who is None else who.tags

@@ -57,7 +57,8 @@ class _Reach:
 
     def sees(self, number: int, view: View) -> bool:
         place = self.depth.get(number)
-        if place is not None and place < view.depth:
+        # Of a depth that is no whole number, only whole messages count.
+        if place is not None and place + 1 <= view.depth:
             return True
         if number in self.injected or (view.with_blocks and number in self.blocks):
             return True

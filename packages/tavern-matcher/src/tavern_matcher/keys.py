@@ -152,14 +152,14 @@ class KeyReader:
             _plain_kind(text, whole_words=whole_words),
             text if case_sensitive else text.lower(),
             case_sensitive,
-            joined=self._reaches_over(text),
+            joined=self._reaches_over(text, trimmed=self.rules.trims_keys and not raw),
             dynamic=dynamic,
             fault=fault,
         )
 
-    def _reaches_over(self, text: str) -> bool:
+    def _reaches_over(self, text: str, *, trimmed: bool) -> bool:
         """Whether a plain key could be found in two texts at once, or inside a character."""
-        if not self.rules.trims_keys and "\n" in text:
+        if not trimmed and "\n" in text:
             return True
         return not text.isalnum() and _JOINED_ONLY.search(text) is not None
 

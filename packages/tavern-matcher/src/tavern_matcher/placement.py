@@ -8,19 +8,29 @@ Source: SillyTavern 1.19.0, public/scripts/world-info.js, the end of checkWorldI
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeVar
 
-from attrs import field, frozen
+from attrs import Factory, field, frozen
 
 from tavern_format import Position, Role
-from tavern_matcher._js import UNDEFINED, is_number, nullish, sort_descending, to_number, to_text
+from tavern_matcher._js import (
+    UNDEFINED,
+    is_number,
+    nullish,
+    sort_descending,
+    strict_equal,
+    to_number,
+    to_text,
+)
 from tavern_matcher.decision import EntryId
 from tavern_matcher.scan_entry import ScanEntry
 
 K = TypeVar("K")
-E2 = TypeVar("E2", Position, Role)
 DEFAULT_DEPTH = 4
 
 Rewrite = Callable[[str, float | None], str]
-"""Rewrites a text before it is placed; told its depth where it goes to one."""
+"""Rewrites a text before it is placed; told its depth where it goes to one that is a number."""
+
+
+_STORED_ROLE = Factory(lambda one: int(one.role), takes_self=True)
 
 
 @frozen(kw_only=True)
@@ -35,6 +45,9 @@ class Activated:
     depth: float | str | None = DEFAULT_DEPTH
     """None where the entry has none; a text where the book has one, which is no number's equal."""
     role: Role = Role.SYSTEM
+    """Who says it at a depth; the system where the book has no role that there is."""
+    stored_role: object = field(default=_STORED_ROLE, repr=False)
+    """The role as the book has it: SillyTavern keeps the blocks of a depth apart by it."""
     outlet_name: str = ""
     expanded: str = field(default="", repr=False)
     """The content with its macros expanded: what recursion searches and the budget counts."""
@@ -49,6 +62,8 @@ class DepthBlock:
     depth: float | str | None
     """Messages from the end; None for the block of an entry without a depth, which means 4."""
     role: Role
+    stored_role: object = field(default=_STORED_ROLE, repr=False)
+    """As in `Activated`; in a block without a role that there is, SillyTavern sends nothing."""
     texts: tuple[Activated, ...]
 
 
@@ -94,16 +109,18 @@ def activated_of(entry: ScanEntry, expanded: str, rewrite: Rewrite | None) -> Ac
     placed_depth = DEFAULT_DEPTH if nullish(depth) else _depth(depth)
     text = expanded
     if rewrite is not None:
-        at_depth = position is Position.AT_DEPTH
-        text = rewrite(expanded, to_number(placed_depth) if at_depth else None)
+        counts = position is Position.AT_DEPTH and not isinstance(placed_depth, str | bool)
+        text = rewrite(expanded, to_number(placed_depth) if counts else None)
     name = get("outletName")
+    role = 0 if nullish(get("role")) else get("role")
     return Activated(
         entry=entry.identity,
         content=entry.content,
         position=position,
         order=entry.order,
         depth=None if nullish(depth) else placed_depth,
-        role=_member(get("role"), Role) or Role.SYSTEM,
+        role=_role(role),
+        stored_role=role,
         outlet_name=to_text(name) if name else "",
         expanded=expanded,
         text=text,
@@ -112,21 +129,18 @@ def activated_of(entry: ScanEntry, expanded: str, rewrite: Rewrite | None) -> Ac
 
 def position_of(entry: ScanEntry) -> Position | None:
     """Say where an entry asks to stand; None for anything but SillyTavern's eight numbers."""
-    return _member(entry.fields.get("position"), Position)
+    written = entry.fields.get("position")
+    return next((one for one in Position if is_number(written, one)), None)
 
 
-def _member(value: object, kind: Callable[[int], E2]) -> E2 | None:
-    for number in range(len(Position)):
-        if is_number(value, number):
-            try:
-                return kind(number)
-            except ValueError:
-                return None
-    return None
+def _role(written: object) -> Role:
+    """Read a role as SillyTavern does when it sends the block: as a number."""
+    number = to_number(written)
+    return next((one for one in Role if one == number), Role.SYSTEM)
 
 
 def _depth(value: object) -> float | str:
-    if isinstance(value, str):
+    if isinstance(value, str | bool):
         return value
     number = float(to_number(value))
     return int(number) if number.is_integer() else number
@@ -167,17 +181,25 @@ def place(activated: Sequence[Activated], *, as_fired: bool = False) -> Placemen
 
 def _depth_blocks(descending: Sequence[Activated]) -> tuple[DepthBlock, ...]:
     """Join texts of one depth and role; one without a depth joins a block of 4, but opens none."""
-    blocks: list[tuple[float | str | None, Role, list[Activated]]] = []
+    blocks: list[tuple[Activated, list[Activated]]] = []
     for one in descending:
-        wanted = DEFAULT_DEPTH if one.depth is None else one.depth
-        for depth, role, texts in blocks:
-            if depth == wanted and role is one.role:
+        depth = DEFAULT_DEPTH if one.depth is None else one.depth
+        for first, texts in blocks:
+            if strict_equal(first.depth, depth) and strict_equal(
+                first.stored_role, one.stored_role
+            ):
                 texts.insert(0, one)
                 break
         else:
-            blocks.append((one.depth, one.role, [one]))
+            blocks.append((one, [one]))
     return tuple(
-        DepthBlock(depth=depth, role=role, texts=tuple(texts)) for depth, role, texts in blocks
+        DepthBlock(
+            depth=first.depth,
+            role=first.role,
+            stored_role=first.stored_role,
+            texts=tuple(texts),
+        )
+        for first, texts in blocks
     )
 
 

@@ -7,7 +7,6 @@ Source: SillyTavern 1.19.0, public/scripts/world-info.js, getSortedEntries, chec
 """
 
 from collections.abc import Callable
-from math import inf
 from typing import Any
 
 from attrs import define, field, frozen
@@ -31,6 +30,8 @@ SOURCES = (
 )
 """Field of the entry and the source it opens, in the order of the scanned text."""
 _SOURCE_FLAGS = tuple(flag for flag, _ in SOURCES)
+_ALL_OFF = [False] * len(SOURCES)
+"""What nearly every entry has."""
 
 ACTIVATE = "@@activate"
 DONT_ACTIVATE = "@@dont_activate"
@@ -171,7 +172,7 @@ class EntryReader:
             _texts(get("keysecondary")),
             settings.case_sensitive if case is None else truthy(case),
             settings.match_whole_words if words is None else truthy(words),
-            None if depth is None else _whole_messages(to_number(depth)),
+            None if depth is None else to_number(depth),
             _sources(get),
             order if type(order) is int else to_number(order),
             disabled is False or not _is_disabled(disabled),
@@ -193,11 +194,6 @@ class EntryReader:
         )
 
 
-def _whole_messages(depth: float) -> float:
-    """Take whole messages only, as cutting an array does; less than one stays what it is."""
-    return float(int(depth)) if 1 < depth < inf else depth
-
-
 def _texts(written: object) -> list[str]:
     if not isinstance(written, list):
         return []
@@ -207,7 +203,7 @@ def _texts(written: object) -> list[str]:
 
 
 def _sources(get: Callable[[str], Any]) -> tuple[str, ...]:
-    if not any(map(get, _SOURCE_FLAGS)):
+    if list(map(get, _SOURCE_FLAGS)) == _ALL_OFF:
         return ()
     return tuple(name for flag, name in SOURCES if truthy(get(flag)))
 

@@ -70,7 +70,7 @@ class Watch:
         for number, place in places.items():
             for entry in postings.get(number, ()):
                 own = own_depths.get(entry)
-                if own is not None and place < own:
+                if own is not None and place + 1 <= own:
                     near.add(entry)
         return near
 

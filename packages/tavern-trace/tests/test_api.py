@@ -23,7 +23,7 @@ from tavern_trace import (
 
 
 def recorded_store(given: Any) -> TraceStore:
-    return load_store((given.vectors / "tavern-trace-records.json").read_bytes())
+    return load_store((given.VECTORS / "tavern-trace-records.json").read_bytes())
 
 
 def test_capabilities_are_the_recorded_ones(given: Any) -> None:

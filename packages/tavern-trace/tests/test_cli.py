@@ -18,7 +18,7 @@ Output = pytest.CaptureFixture[str]
 
 @pytest.fixture
 def store(given: Any) -> str:
-    return str(given.vectors / "tavern-trace-records.json")
+    return str(given.VECTORS / "tavern-trace-records.json")
 
 
 @pytest.fixture
@@ -64,7 +64,7 @@ def test_show_tells_that_nobody_saw_a_request(store: str, capsys: Output) -> Non
 
 
 def test_show_tells_a_single_record(given: Any, capsys: Output) -> None:
-    assert main(["show", str(given.vectors / "detail_failure.json")]) == 0
+    assert main(["show", str(given.VECTORS / "detail_failure.json")]) == 0
     out = capsys.readouterr().out
     assert "record   60c4706e-c4ee-4d0e-a1ea-10b7e369022f" in out
     assert "fox" not in out

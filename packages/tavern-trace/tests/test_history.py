@@ -5,7 +5,13 @@ from typing import Any
 
 import pytest
 
-from tavern_trace import HistorySnapshot, SchemaError, history_from_json, load_history
+from tavern_trace import (
+    HistorySnapshot,
+    SchemaError,
+    extend_history,
+    history_from_json,
+    load_history,
+)
 
 
 def lines(*rows: Any) -> bytes:
@@ -40,19 +46,78 @@ def test_header_may_be_inside_of_the_first_line(place: str) -> None:
     assert (found.session_id, found.format_version, found.created_at) == ("s", 0, 5)
 
 
-def test_only_events_that_a_trace_looks_at_keep_their_data() -> None:
+def test_only_events_that_a_trace_looks_at_are_kept() -> None:
     found = load_history(lines(HEADER, {"seq": 0, "type": "tool/result", "data": {"x": 1}}, END))
-    assert [event.data for event in found.events] == [{}, {"turn": 1}]
+    assert [(event.seq, event.data) for event in found.events] == [(1, {"turn": 1})]
+    assert load_history(lines(HEADER, END, {"seq": 2, "type": "x"})).cut == 2
 
 
 def test_events_are_put_in_the_order_of_their_numbers() -> None:
-    found = history_from_json({"meta": HEADER, "events": [END, {"seq": 0, "type": "a"}]})
+    first = {"seq": 0, "type": "user/message", "data": {}}
+    found = history_from_json({"meta": HEADER, "events": [END, first]})
     assert ([event.seq for event in found.events], found.cut) == ([0, 1], 1)
 
 
-def test_packed_run_counts_as_all_its_events() -> None:
-    packed = {"seq": 2, "type": "text-chunks", "data": {"dt": [1, 1, 1], "texts": list("abcd")}}
+@pytest.mark.parametrize("kind", ["text-chunks", "reasoning-chunks", "tool-call-chunks"])
+def test_packed_run_counts_as_all_its_events(kind: str) -> None:
+    packed = {"type": kind, "seq0": 2, "time0": 9, "data": {"dt": [1, 1, 1]}}
     assert load_history(lines(HEADER, END, packed)).cut == 5
+    assert load_history(lines(HEADER, END, {**packed, "data": 5})).cut == 2
+
+
+# --- the surface -----------------------------------------------------------------------------
+
+
+def said(seq: int, operation: Any) -> dict[str, Any]:
+    return {"seq": seq, "type": "assistant/message", "data": {}, "surfaceOp": operation}
+
+
+def replaced(start: Any, end: Any) -> dict[str, Any]:
+    return {"op": "replace", "start": start, "end": end}
+
+
+@pytest.mark.parametrize(
+    ("operation", "surface"),
+    [
+        ("append", (0, 1, 2, 3)),
+        (replaced(0, 1), (3, 2)),
+        (replaced(1, 1), (0, 3, 2)),
+        (replaced(0, 2), (3,)),
+        (replaced(2, 0), (0, 1, 2)),
+        (replaced(0, 7), (0, 1, 2)),
+        (replaced([], None), (0, 1, 2)),
+        ("later", (0, 1, 2)),
+        (None, (0, 1, 2)),
+    ],
+)
+def test_surface_follows_from_the_events(operation: Any, surface: tuple[int, ...]) -> None:
+    rows = [*(said(seq, "append") for seq in range(3)), said(3, operation)]
+    assert load_history(lines(HEADER, *rows)).surface == surface
+
+
+def test_what_the_host_says_of_the_surface_counts() -> None:
+    document = {"meta": HEADER, "events": [said(0, "append")], "surface": {"nodes": [4, "x", 7]}}
+    assert history_from_json(document).surface == (4, 7)
+
+
+# --- a session that goes on ------------------------------------------------------------------
+
+
+def test_history_may_be_followed_event_by_event() -> None:
+    rows = [said(0, "append"), END, {"seq": 2, "type": "x"}, said(3, replaced(0, 0))]
+    found = load_history(lines(HEADER))
+    for row in rows:
+        found = extend_history(found, [row])
+    assert found == load_history(lines(HEADER, *rows))
+    assert extend_history(found, rows) == found
+
+
+def test_event_of_a_session_that_goes_on_must_be_one() -> None:
+    with pytest.raises(SchemaError, match="HISTORY_UNREADABLE: an event has no seq or type"):
+        extend_history(load_history(lines(HEADER)), [{"seq": 0}])
+
+
+# --- what is broken --------------------------------------------------------------------------
 
 
 def test_session_without_events_has_no_end() -> None:
@@ -61,8 +126,9 @@ def test_session_without_events_has_no_end() -> None:
     )
 
 
-def test_line_that_was_still_being_written_is_left_out() -> None:
-    assert load_history(lines(HEADER, END) + b'{"seq": 2, "ty').cut == 1
+@pytest.mark.parametrize("rest", [b'{"seq": 2, "ty', b'{"seq":2,"type":"a\xe7', b"\xe7\x81"])
+def test_line_that_was_still_being_written_is_left_out(rest: bytes) -> None:
+    assert load_history(lines(HEADER, END) + rest).cut == 1
 
 
 def test_event_nested_without_measure_is_kept_without_its_data() -> None:
@@ -93,6 +159,11 @@ def test_blank_lines_are_nothing() -> None:
         (lines(HEADER, [1]), "HISTORY_UNREADABLE: a line is no object"),
         (lines(HEADER) + b"{\n" + lines(END), "INVALID_JSON: line 2: not JSON"),
         (lines(HEADER) + b"{\n", "INVALID_JSON: line 2: not JSON"),
+        (lines(HEADER) + b"\xff\n", "NOT_UTF8: line 2: not JSON"),
+        (lines(HEADER, {"type": "text-chunks", "seq": 1}),
+         "HISTORY_UNREADABLE: an event has no seq or type"),
+        (lines({"meta": HEADER, "events": []}, END),
+         "HISTORY_UNREADABLE: an inspection stands alone"),
         (b'{"events": [1], "id": "s", "version": 1}',
          "HISTORY_UNREADABLE: an event has no seq or type"),
     ],

@@ -65,7 +65,7 @@ def assert_bodiless(document: Any, given: Any) -> None:
 
 
 def test_no_body_is_in_the_recorded_records(given: Any) -> None:
-    data = (given.vectors / "tavern-trace-records.json").read_bytes()
+    data = (given.VECTORS / "tavern-trace-records.json").read_bytes()
     assert_bodiless(json.loads(dump_store(load_store(data))), given)
 
 

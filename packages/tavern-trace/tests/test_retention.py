@@ -54,7 +54,7 @@ def document_of(*rows: Any) -> bytes:
 
 
 def test_recorded_store_is_read_and_written_to_the_byte(given: Any) -> None:
-    data = (given.vectors / "tavern-trace-records.json").read_bytes()
+    data = (given.VECTORS / "tavern-trace-records.json").read_bytes()
     store = load_store(data)
     assert dump_store(store) == data
     assert store.size_bytes == len(data)

@@ -27,8 +27,7 @@ from tavern_trace import (
     record_from_json,
     verify,
 )
-
-Document = dict[str, Any]
+from tests.trace_scenario import MATRIX, Document
 
 
 def of_demo(given: Any) -> TraceRecord:
@@ -56,63 +55,13 @@ def test_reading_is_the_recorded_one(detail: str, stored: str, session: str, giv
     assert json_stringify(found) == json_stringify(given.sample(detail))
 
 
-def cut(found: Document) -> None:
-    del found["events"][6:]
-
-
-MATRIX: dict[str, Any] = {
-    "ok": lambda _: None,
-    "no_inspect": ReferenceFault.HISTORY_UNAVAILABLE,
-    "not_found": ReferenceFault.HISTORY_UNAVAILABLE,
-    "read_failed": ReferenceFault.HISTORY_READ_FAILED,
-    "format_mismatch": lambda found: found["meta"].update(version=2),
-    "session_mismatch_created": lambda found: found["meta"].update(createdAt="other"),
-    "cut_unavailable": cut,
-    "system_text_changed": lambda found: found["events"][3]["data"]["message"]["content"][0].update(
-        text="changed"
-    ),
-    "system_id_changed": lambda found: found["events"][3]["data"]["message"].update(id="x"),
-    "system_event_type_changed": lambda found: found["events"][3].update(type="x/y"),
-    "context_section_renamed": lambda found: found["events"][4]["data"]["source"]["sections"][
-        0
-    ].update(name="other"),
-    "context_section_text_changed": lambda found: found["events"][4]["data"]["source"]["sections"][
-        0
-    ].update(text="changed"),
-}
-"""What makes each row: a change of the sample's history, or the reason why there is none."""
-
-
-def summary(found: Verification) -> Document:
-    def faults(parts: Any) -> list[str]:
-        return sorted({part.fault.value if part.fault else "ok" for part in parts})
-
-    request = found.request_content_status
-    return {
-        "contentStatus": found.content_status.value,
-        "referenceError": found.fault.value if found.fault else None,
-        "requestContentStatus": request.value if request else None,
-        "sectionErrors": faults(found.sections),
-        "contextErrors": faults(found.contexts),
-        "systemMessages": found.system_messages is not None,
-    }
-
-
 def test_every_row_of_the_recorded_matrix_is_made_here(given: Any) -> None:
     assert list(given.sample("verification_matrix")) == list(MATRIX)
 
 
 @pytest.mark.parametrize("row", MATRIX)
 def test_row_of_the_recorded_matrix(row: str, given: Any) -> None:
-    record = record_from_json(given.sample("record_2_request_observed"))
-    change = MATRIX[row]
-    if isinstance(change, ReferenceFault):
-        found = verify(record, change)
-    else:
-        document = given.case("session_demo")
-        change(document)
-        found = against(record, document)
-    assert summary(found) == given.sample("verification_matrix")[row]
+    assert given.matrix_row(MATRIX[row]) == given.sample("verification_matrix")[row]
 
 
 # --- each fault of a reference ---------------------------------------------------------------

@@ -25,7 +25,8 @@ from tavern_trace.codec import dump_record, load_record, record_from_json, recor
 from tavern_trace.errors import SchemaError, StoreTooLargeError, TraceError
 from tavern_trace.fault import Found, ReferenceFault
 from tavern_trace.hashing import Counts, counts, digest, json_stringify
-from tavern_trace.history import HistoryEvent, HistorySnapshot, history_from_json, load_history
+from tavern_trace.history import HistoryEvent, HistorySnapshot
+from tavern_trace.history_reading import extend_history, history_from_json, load_history
 from tavern_trace.legacy import LegacyRecord, load_legacy_assemblies, load_legacy_audits
 from tavern_trace.record import (
     Capture,
@@ -138,6 +139,7 @@ __all__ = [
     "digest",
     "dump_record",
     "dump_store",
+    "extend_history",
     "fail",
     "header_facts",
     "history_from_json",

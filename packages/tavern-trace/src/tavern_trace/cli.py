@@ -28,7 +28,8 @@ from tavern_trace.cli_report import (
     verdict_lines,
 )
 from tavern_trace.errors import SchemaError, TraceError
-from tavern_trace.history import HistorySnapshot, load_history
+from tavern_trace.history import HistorySnapshot
+from tavern_trace.history_reading import load_history
 from tavern_trace.schema import TraceRecord
 from tavern_trace.trace_file import TraceFile, read_trace_file
 from tavern_trace.verify import verify

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 from tests.conformance import (
     chat_completion,
+    dsh_inbox,
     dsh_matcher,
     formats_archive,
     formats_book,
@@ -26,6 +27,7 @@ from tests.conformance import (
     public_matching,
     public_projection,
     public_reports,
+    regex_scripts,
     trace,
     world_info,
 )
@@ -41,6 +43,7 @@ from tests.conformance._runner import Adapter
 LOADERS: Mapping[str, Loader] = {
     "chat_completion/chat_completion": chat_completion.load,
     "chat_completion/prompt_order": chat_completion.load,
+    "dsh_tavern/inbox_vectors": named_vectors,
     "dsh_tavern/matcher_vectors": named_vectors,
     "formats/node_base64": numbered_pairs,
     "formats/oai_settings_map": keyed_values,
@@ -55,6 +58,7 @@ LOADERS: Mapping[str, Loader] = {
 ADAPTERS: Mapping[str, Adapter] = {
     "chat_completion/chat_completion": chat_completion.check,
     "chat_completion/prompt_order": chat_completion.check,
+    "dsh_tavern/inbox_vectors": dsh_inbox.check,
     "dsh_tavern/matcher_vectors": dsh_matcher.check,
     "formats/card_json": formats_card.check,
     "formats/card_yaml": formats_card.check,
@@ -97,6 +101,8 @@ ADAPTERS: Mapping[str, Adapter] = {
     "public_reports/world-book": public_reports.check_book,
     "public_reports/macro": macros.check_report,
     "public_reports/preset": public_projection.check,
+    "public_reports/regex-script": regex_scripts.check_report,
+    "regex_scripts/regex_scripts": regex_scripts.check,
     "oracle/found": world_info.check,
     "public_reports/wi-*": public_matching.check,
     "world_info/*": world_info.check,

@@ -45,7 +45,6 @@ from tavern_format import (
 )
 from tavern_matcher import Activated, DepthBlock, EntryId, Placement
 from tests.conformance._cases import Case
-from tests.conformance._chat_scripts import rewrite_with
 from tests.conformance._findings import Findings
 
 _OVER_BUDGET = "mandatory_over_budget"
@@ -119,7 +118,9 @@ def _context(given: Mapping[str, Any]) -> MacroContext:
 
 
 def _rewrite(given: Mapping[str, Any]) -> Rewrite:
-    return rewrite_with(given.get("regex_scripts", []))
+    scripts = json.dumps(given.get("regex_scripts", [])).encode()
+    lists = ScriptLists(shared=parse_regex_scripts(scripts).value.scripts)
+    return rewrite_with(lists, _context(given))
 
 
 def _input(given: Mapping[str, Any]) -> ProjectionInput:

@@ -52,7 +52,7 @@ SCRIPT = {
     "placement": [1, 2],
     "substituteRegex": 2,
     "minDepth": "2",
-    "maxDepth": "",
+    "maxDepth": None,
     "odd": None,
 }
 BACKUP = {
@@ -119,7 +119,26 @@ def test_odd_scripts_are_remarked() -> None:
         ("ITEM_TYPE", "/1"),
         ("FIELD_TYPE", "/0/placement"),
         ("NAME_MISSING", "/0/scriptName"),
+        ("PLACEMENT_MISSING", "/0/placement"),
     ]
+
+
+def test_an_empty_depth_is_0_as_in_sillytavern() -> None:
+    parsed = parse_regex_scripts(encoded({**SCRIPT, "minDepth": "", "maxDepth": " 3"}))
+    assert (parsed.value.scripts[0].min_depth, parsed.value.scripts[0].max_depth) == (0, 3)
+    assert [found.path for found in parsed.diagnostics] == ["/minDepth"]
+    assert json.loads(dump_regex_scripts(parsed.value))["minDepth"] == ""
+
+
+def test_a_number_in_text_says_how_macros_are_substituted() -> None:
+    parsed = parse_regex_scripts(encoded({**SCRIPT, "substituteRegex": "1"}))
+    assert parsed.value.scripts[0].substitute_regex is SubstituteRegex.RAW
+    assert [found.path for found in parsed.diagnostics] == ["/substituteRegex"]
+
+
+def test_a_text_is_no_placement() -> None:
+    (script,) = parse_regex_scripts(encoded({**SCRIPT, "placement": ["2", 1]})).value.scripts
+    assert script.placement == (1,)
 
 
 def test_a_whole_float_is_a_placement() -> None:

@@ -33,6 +33,18 @@ from tavern_compiler.macros import (
     expand_macros,
 )
 from tavern_compiler.parts import Part, PartSource, Relationship, SourceKind
+from tavern_compiler.regex_scripts import apply_regex_scripts
+from tavern_compiler.regex_values import (
+    ScriptCall,
+    ScriptedText,
+    ScriptLimits,
+    ScriptLists,
+    ScriptOrigin,
+    ScriptOutcome,
+    ScriptRun,
+    ScriptSettings,
+    ScriptUse,
+)
 from tavern_compiler.snapshot import (
     PromptSnapshot,
     SnapshotEntry,
@@ -57,9 +69,17 @@ from tavern_compiler.st_input import (
     ProjectionInput,
     ProjectionProfile,
     ProjectionSettings,
-    Rewrite,
 )
-from tavern_compiler.st_macros import CardTexts, Expand, Expanded, MacroScope, expand_with
+from tavern_compiler.st_macros import (
+    CardTexts,
+    Expand,
+    Expanded,
+    MacroScope,
+    Rewrite,
+    Rewritten,
+    TextToRewrite,
+    expand_with,
+)
 from tavern_compiler.st_messages import (
     ProjectionTools,
     project_messages,
@@ -79,6 +99,7 @@ from tavern_compiler.st_result import (
     Projection,
     PromptMessage,
 )
+from tavern_compiler.st_scripts import rewrite_with
 from tavern_compiler.st_snapshot_parts import snapshot_of, snapshot_parts
 
 __all__ = [
@@ -138,15 +159,27 @@ __all__ = [
     "Relationship",
     "ResourceRef",
     "Rewrite",
+    "Rewritten",
+    "ScriptCall",
+    "ScriptLimits",
+    "ScriptLists",
+    "ScriptOrigin",
+    "ScriptOutcome",
+    "ScriptRun",
+    "ScriptSettings",
+    "ScriptUse",
+    "ScriptedText",
     "SnapshotEntry",
     "SnapshotMessage",
     "SourceKind",
     "SystemPromptMode",
+    "TextToRewrite",
     "User",
     "UserInjection",
     "ValueType",
     "Variables",
     "__version__",
+    "apply_regex_scripts",
     "compile_profile",
     "dump_frozen_run",
     "dump_prompt_snapshot",
@@ -159,6 +192,7 @@ __all__ = [
     "project_messages",
     "project_prompt_inputs",
     "prompt_inputs",
+    "rewrite_with",
     "snapshot_of",
     "snapshot_parts",
 ]

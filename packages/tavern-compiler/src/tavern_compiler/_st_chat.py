@@ -14,7 +14,7 @@ from attrs import evolve, frozen
 
 from tavern_compiler._text import trim
 from tavern_compiler.macro_context import MacroMessage
-from tavern_compiler.st_input import ProjectionInput, Rewrite
+from tavern_compiler.st_input import ProjectionInput
 from tavern_compiler.st_macros import Macros
 from tavern_compiler.st_prompt_inputs import HistoryMessage
 from tavern_compiler.st_result import MessageSource, MessageSourceKind
@@ -63,9 +63,7 @@ def macro_message(message: ChatMessage) -> MacroMessage:
     )
 
 
-def core_chat(
-    given: ProjectionInput, rewrite: Rewrite, macros: Macros
-) -> tuple[tuple[CoreMessage, ...], Macros]:
+def core_chat(given: ProjectionInput, macros: Macros) -> tuple[tuple[CoreMessage, ...], Macros]:
     """Choose the messages that are sent, oldest first, and run regex scripts on them.
 
     The first message of the chat is expanded before anything else looks at it, hidden or not.
@@ -85,7 +83,8 @@ def core_chat(
     for place, at in enumerate(shown):
         message = given.chat[at]
         kind = Placement.USER_INPUT if message.is_user else Placement.AI_OUTPUT
-        text = rewrite(texts[at], kind, len(shown) - 1 - place + newest_depth)
+        depth = len(shown) - 1 - place + newest_depth
+        text, macros = macros.rewritten(texts[at], kind, f"/chat/{at}/text", depth)
         core.append(CoreMessage(at, message, "\n\n".join((text, *_titles(message.extra)))))
     return tuple(core), macros
 

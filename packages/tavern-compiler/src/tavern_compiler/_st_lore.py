@@ -1,17 +1,19 @@
 """Fired lore as texts: around the character, the note and the examples, at a depth, in outlets.
 
-Regex scripts run here, one entry at a time; an entry that is empty then goes nowhere. Must not know
-how an entry came to fire, nor where a text stands in the prompt.
+Macros and regex scripts run here, one entry at a time; an entry that is empty then goes nowhere.
+Must not know how an entry came to fire, nor where a text stands in the prompt.
 
 Source: SillyTavern 1.19.0, public/scripts/world-info.js (end of checkWorldInfo) and
 public/script.js (Generate).
 """
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from attrs import evolve, field, frozen
 
-from tavern_compiler.st_input import ExtensionPosition, ExtensionPrompt, Rewrite
+from tavern_compiler._js_number import to_number
+from tavern_compiler.st_input import ExtensionPosition, ExtensionPrompt
 from tavern_compiler.st_macros import Macros
 from tavern_compiler.st_result import MessageSource, MessageSourceKind
 from tavern_format import Placement as ScriptPlacement
@@ -51,9 +53,30 @@ def expand_lore(lore: Placement, macros: Macros) -> tuple[Placement, Macros]:
     the scan, a placement does not say.
     """
     texts: dict[EntryId, str] = {}
-    for one in sorted(_entries(lore), key=lambda one: (-one.order, one.entry.index)):
+    for one in _by_order(lore):
         texts[one.entry], macros = macros.run(one.content, _source(one).path)
     return _with_texts(lore, lambda one: evolve(one, content=texts[one.entry])), macros
+
+
+def rewrite_lore(lore: Placement, macros: Macros) -> tuple[Placement, Macros]:
+    """Run regex scripts on every entry once, highest order first."""
+    texts: dict[EntryId, str] = {}
+    for one in _by_order(lore):
+        depth = None
+        if one.position is Position.AT_DEPTH:
+            depth = _DEFAULT_DEPTH if one.depth is None else one.depth
+        texts[one.entry], macros = macros.rewritten(
+            one.content,
+            ScriptPlacement.WORLD_INFO,
+            _source(one).path,
+            # A depth that is no number is none for a script.
+            None if isinstance(depth, str) else depth,
+        )
+    return _with_texts(lore, lambda one: evolve(one, content=texts[one.entry])), macros
+
+
+def _by_order(lore: Placement) -> list[Activated]:
+    return sorted(_entries(lore), key=lambda one: (-one.order, one.entry.index))
 
 
 def _entries(lore: Placement) -> Iterator[Activated]:
@@ -86,33 +109,25 @@ def finished_lore(lore: Placement) -> Placement:
     return _with_texts(lore, lambda one: evolve(one, content=one.text))
 
 
-def lore_texts(lore: Placement, rewrite: Rewrite, *, safe: bool = False) -> LoreTexts:
+def lore_texts(lore: Placement, *, safe: bool = False) -> LoreTexts:
     """Turn the matcher's buckets into texts."""
     examples = lore.em_order or sorted((*lore.em_top, *lore.em_bottom), key=lambda one: one.order)
-    texts = [(one.position is Position.EM_TOP, _join([one], rewrite)) for one in examples]
-    outlets = {name: _join(ones, rewrite) for name, ones in lore.outlets.items()}
+    texts = [(one.position is Position.EM_TOP, _join([one])) for one in examples]
+    outlets = {name: _join(ones) for name, ones in lore.outlets.items()}
     return LoreTexts(
-        before=_join(lore.before, rewrite),
-        after=_join(lore.after, rewrite),
-        note_top=_join(lore.an_top, rewrite),
-        note_bottom=_join(lore.an_bottom, rewrite),
+        before=_join(lore.before),
+        after=_join(lore.after),
+        note_top=_join(lore.an_top),
+        note_bottom=_join(lore.an_bottom),
         examples=tuple((before, text) for before, text in texts if text.text),
-        depth_rows=tuple(_depth_rows(lore, rewrite, safe=safe)),
+        depth_rows=tuple(_depth_rows(lore, safe=safe)),
         outlets={name: text for name, text in outlets.items() if text.text},
     )
 
 
-def _join(entries: Iterable[Activated], rewrite: Rewrite, depth: float | None = None) -> LoreText:
-    whole = None if depth is None else int(depth)
-    texts = [
-        (rewrite(one.content, ScriptPlacement.WORLD_INFO, whole), one)
-        for one in entries
-        if one.content
-    ]
-    kept = [(text, one) for text, one in texts if text]
-    return LoreText(
-        text="\n".join(text for text, _ in kept), sources=tuple(_source(one) for _, one in kept)
-    )
+def _join(entries: Iterable[Activated]) -> LoreText:
+    kept = [one for one in entries if one.content]
+    return LoreText(text="\n".join(one.content for one in kept), sources=tuple(map(_source, kept)))
 
 
 def _source(one: Activated) -> MessageSource:
@@ -122,13 +137,11 @@ def _source(one: Activated) -> MessageSource:
     )
 
 
-def _depth_rows(
-    lore: Placement, rewrite: Rewrite, *, safe: bool
-) -> Iterator[tuple[str, ExtensionPrompt]]:
+def _depth_rows(lore: Placement, *, safe: bool) -> Iterator[tuple[str, ExtensionPrompt]]:
     """Make a row of each block; of two under one key the later counts."""
     for block in lore.at_depth:
         depth = _depth(block.depth, safe=safe)
-        text = _join(block.texts, rewrite, depth)
+        text = _join(block.texts)
         raw = block.depth
         shown = int(raw) if isinstance(raw, float) and raw == raw // 1 else raw
         yield (
@@ -150,7 +163,5 @@ def _depth(value: float | str | None, *, safe: bool) -> float:
     """
     if value is None:
         return _DEFAULT_DEPTH if safe else 0
-    try:
-        return float(value or 0)
-    except ValueError:
-        return _NEVER
+    number = to_number(value) if isinstance(value, str) else float(value)
+    return _NEVER if math.isnan(number) else number

@@ -21,12 +21,11 @@ from tavern_compiler._st_extensions import (
     joined,
     persona_source,
 )
-from tavern_compiler._st_lore import LoreTexts, expand_lore, finished_lore, lore_texts
+from tavern_compiler._st_lore import LoreTexts, expand_lore, finished_lore, lore_texts, rewrite_lore
 from tavern_compiler.st_input import (
     ExtensionPosition,
     ProjectionInput,
     ProjectionProfile,
-    Rewrite,
 )
 from tavern_compiler.st_macros import Macros, MacroScope
 from tavern_compiler.st_prompt_inputs import ExampleBlock, PromptInputs
@@ -72,7 +71,6 @@ def prepare(
     chat: ChatSettings,
     macros: Macros,
     *,
-    rewrite: Rewrite,
     profile: ProjectionProfile,
 ) -> Prepared:
     """Read card, chat and lore."""
@@ -80,8 +78,8 @@ def prepare(
     bias, macros = _st_chat.bias(given, macros)
     fields, macros = read_fields(given, macros)
     notes, macros = depth_notes(given, fields, macros)
-    core, macros = _st_chat.core_chat(given, rewrite, macros)
-    lore, macros = _lore(given, macros, rewrite, profile)
+    core, macros = _st_chat.core_chat(given, macros)
+    lore, macros = _lore(given, macros, profile)
     examples, macros = _examples(given, fields, lore, macros)
     outlets = {} if given.skip_notes else {name: one.text for name, one in lore.outlets.items()}
     macros = evolve(macros, scope=evolve(macros.scope, outlets=outlets))
@@ -113,13 +111,13 @@ def prepare(
 
 
 def _lore(
-    given: ProjectionInput, macros: Macros, rewrite: Rewrite, profile: ProjectionProfile
+    given: ProjectionInput, macros: Macros, profile: ProjectionProfile
 ) -> tuple[LoreTexts, Macros]:
     safe = profile is ProjectionProfile.SAFE
     if given.lore_expanded:
-        return lore_texts(finished_lore(given.lore), lambda text, _, __: text, safe=safe), macros
-    expanded, macros = expand_lore(given.lore, macros)
-    return lore_texts(expanded, rewrite, safe=safe), macros
+        return lore_texts(finished_lore(given.lore), safe=safe), macros
+    lore, macros = rewrite_lore(*expand_lore(given.lore, macros))
+    return lore_texts(lore, safe=safe), macros
 
 
 def _persona_place(given: ProjectionInput, profile: ProjectionProfile) -> int:

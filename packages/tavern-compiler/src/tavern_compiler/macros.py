@@ -1,21 +1,24 @@
-"""Macros: the public entrance, one function over both of SillyTavern's engines.
+"""Macros: the public entrance, one function over all engines.
 
 Owns the result. Must not know where a text comes from, nor any macro by name.
 
-Source: SillyTavern 1.19.0, public/script.js (substituteParams).
+Source: SillyTavern 1.19.0, public/script.js (substituteParams); the plugin contract, section A7.
 """
 
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 
 from attrs import evolve, field, frozen
 
 from tavern_compiler._macro_engine import Evaluation
 from tavern_compiler._macro_legacy import expand_legacy
+from tavern_compiler._macro_plugin import expand_plugin
 from tavern_compiler._macro_rows_core import CORE
 from tavern_compiler._macro_rows_state import STATE
 from tavern_compiler._macro_rows_time import TIME
 from tavern_compiler._macro_rows_variables import VARIABLES
 from tavern_compiler._macro_run import Noted, Run
+from tavern_compiler._text import trim
 from tavern_compiler.macro_context import MacroContext, MacroLimits, Variables
 from tavern_compiler.macro_table import Macro, Rows, rows_by_name
 from tavern_format import Diagnostic
@@ -23,15 +26,19 @@ from tavern_format import Diagnostic
 MACROS: tuple[Macro, ...] = (*CORE, *STATE, *TIME, *VARIABLES)
 """All rows of SillyTavern 1.19's new engine."""
 _ROWS = rows_by_name(MACROS)
+MARKS = frozenset("{}<")
+"""A text without any of these has no macro, old or new, and nothing to unescape."""
 
 
 class MacroProfile(StrEnum):
-    """Which of SillyTavern's engines is followed."""
+    """Which engine is followed: one of SillyTavern's two, or the plugin's."""
 
     NEW = "st-1.19"
     """Reader, grammar, one pass: the default of SillyTavern 1.19."""
     LEGACY = "legacy"
     """A chain of replacements in a fixed order; later ones see what earlier ones gave."""
+    DSH_TAVERN = "dsh-tavern"
+    """The plugin's own, far smaller: what it does not know is removed, braces are broken up."""
 
 
 @frozen(kw_only=True)
@@ -76,7 +83,7 @@ class MacroSettings:
     """How texts are expanded; made once for many texts."""
 
     macros: tuple[Macro, ...] = ()
-    """Further rows; they win over those of the same name. The old engine has no such thing."""
+    """Further rows; they win over those of the same name. Only the new engine has such a thing."""
     without: frozenset[str] = frozenset()
     """Names and aliases of macros that are not executed."""
     limits: MacroLimits = field(factory=MacroLimits)
@@ -87,7 +94,8 @@ class MacroSettings:
     @rows.default
     def _all_rows(self) -> Rows:
         rows = {**_ROWS, **rows_by_name(self.macros)}
-        return {name: row for name, row in rows.items() if name not in self.left_out}
+        left_out = self.left_out
+        return {name: row for name, row in rows.items() if name not in left_out}
 
     @property
     def left_out(self) -> frozenset[str]:
@@ -112,17 +120,38 @@ def expand_macros(
     >>> expand_macros("{{char}} greets {{User}}.", MacroContext(user="Bo", char="Aria")).text
     'Aria greets Bo.'
     """
-    run = Run(context, settings.rows, settings.limits, settings.left_out)
-    if settings.profile is MacroProfile.LEGACY:
-        shown = expand_legacy(run, context, text)
-    else:
-        shown = Evaluation(run, context, text, listed=True).whole()
+    if "{" not in text and "}" not in text and "<" not in text:
+        shown = trim(text) if settings.profile is MacroProfile.DSH_TAVERN else text
+        return Expansion(text=shown, variables=context.variables)
+    run = run_of(context, settings)
+    shown = expand_in(run, context, text, settings.profile)
     return Expansion(
         text=shown,
         used=tuple(_use(noted) for noted in run.noted),
         variables=run.variables(),
         diagnostics=tuple(run.diagnostics),
     )
+
+
+def _expand_new(run: Run, context: MacroContext, text: str) -> str:
+    return Evaluation(run, context, text, listed=True).whole()
+
+
+_ENGINES: Mapping[MacroProfile, Callable[[Run, MacroContext, str], str]] = {
+    MacroProfile.NEW: _expand_new,
+    MacroProfile.LEGACY: expand_legacy,
+    MacroProfile.DSH_TAVERN: expand_plugin,
+}
+
+
+def run_of(context: MacroContext, settings: MacroSettings) -> Run:
+    """Begin a run: stores and limits of one text, or of several that share them."""
+    return Run(context, settings.rows, settings.limits, settings.left_out)
+
+
+def expand_in(run: Run, context: MacroContext, text: str, profile: MacroProfile) -> str:
+    """Expand one text of a run."""
+    return _ENGINES[profile](run, context, text)
 
 
 def _use(noted: Noted) -> MacroUse:

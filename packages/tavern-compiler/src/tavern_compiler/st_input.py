@@ -20,7 +20,6 @@ from tavern_format import (
     Preset,
     Role,
 )
-from tavern_format import Placement as ScriptPlacement
 from tavern_matcher import Placement
 
 
@@ -153,9 +152,6 @@ class ProjectionInput:
     """True: lore at a depth and in outlets is left out, as some quiet prompts ask."""
     settings: ProjectionSettings = field(factory=ProjectionSettings)
 
-
-Rewrite = Callable[[str, ScriptPlacement, int | None], str]
-"""Runs regex scripts for the prompt: text, what it is, its depth where it has one."""
 
 CountTokens = Callable[[str], int]
 """Counts the tokens of a text."""

@@ -1,6 +1,6 @@
-"""How the projection has macros expanded: one injected function, its scope and its state.
+"""How the projection has macros expanded and scripts run: two injected functions, their state.
 
-Owns the contract of that function, and makes one of `expand_macros`. Must not know where a text
+Owns the contracts of these functions, and makes one of `expand_macros`. Must not know where a text
 comes from.
 
 Source: SillyTavern 1.19.0, public/script.js (substituteParams) and
@@ -17,12 +17,11 @@ from tavern_compiler.macro_context import (
     MacroMessage,
     Variables,
 )
-from tavern_compiler.macros import MacroSettings, expand_macros
-from tavern_format import Diagnostic
+from tavern_compiler.macros import MARKS, MacroSettings, expand_macros
+from tavern_compiler.regex_values import ScriptRun, ScriptUse
+from tavern_format import Diagnostic, Placement
 
 _DEFAULTS = MacroSettings()
-_MARKS = frozenset("{}<")
-"""A text without any of these has no macro, old or new, and nothing to unescape."""
 
 
 @frozen(kw_only=True)
@@ -88,12 +87,47 @@ Expand = Callable[[str, MacroScope, object], Expanded]
 
 
 @frozen(kw_only=True)
+class TextToRewrite:
+    """A text of the prompt that regex scripts may rewrite."""
+
+    text: str
+    placement: Placement
+    depth: float | None = None
+    """Messages from the end; None where it has none."""
+    scope: MacroScope
+    state: object = None
+    """Of the macros: what the last `Expand` or `Rewrite` has left."""
+    memory: object = None
+    """Of the scripts: what the last `Rewrite` has left."""
+
+
+@frozen(kw_only=True)
+class Rewritten:
+    """What a `Rewrite` gives."""
+
+    text: str
+    state: object = None
+    memory: object = None
+    runs: tuple[ScriptRun, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
+    """Their paths name scripts."""
+
+
+Rewrite = Callable[[TextToRewrite], Rewritten]
+"""Runs regex scripts for the prompt on a text that is not empty."""
+
+
+@frozen(kw_only=True)
 class Macros:
-    """An `Expand` between two calls: each call gives the text and the `Macros` that follow."""
+    """Both functions between two calls: each call gives the text and the `Macros` that follow."""
 
     expand: Expand
     scope: MacroScope
     state: object = None
+    rewrite: Rewrite | None = None
+    memory: object = None
+    scripts: tuple[ScriptUse, ...] = ()
+    """Runs that replaced something or failed."""
     diagnostics: tuple[Diagnostic, ...] = ()
 
     def run(
@@ -107,6 +141,31 @@ class Macros:
         after = evolve(self, state=done.state, diagnostics=(*self.diagnostics, *found))
         return done.text, after
 
+    def rewritten(
+        self, text: str, placement: Placement, path: str, depth: float | None = None
+    ) -> tuple[str, "Macros"]:
+        """Run the scripts on a text; `path` says where it stands."""
+        if self.rewrite is None or not text:
+            return text, self
+        given = TextToRewrite(
+            text=text,
+            placement=placement,
+            depth=depth,
+            scope=self.scope,
+            state=self.state,
+            memory=self.memory,
+        )
+        done = self.rewrite(given)
+        told = (one for one in done.runs if one.matches or one.outcome.failed)
+        after = evolve(
+            self,
+            state=done.state,
+            memory=done.memory,
+            scripts=(*self.scripts, *(ScriptUse(text_path=path, run=one) for one in told)),
+            diagnostics=(*self.diagnostics, *done.diagnostics),
+        )
+        return done.text, after
+
 
 def expand_with(context: MacroContext, settings: MacroSettings = _DEFAULTS) -> Expand:
     """Make an `Expand` of `expand_macros`: names, fields and chat are the scope's.
@@ -118,16 +177,17 @@ def expand_with(context: MacroContext, settings: MacroSettings = _DEFAULTS) -> E
 
     def expand(text: str, scope: MacroScope, state: object) -> Expanded:
         variables = state if isinstance(state, Variables) else context.variables
-        if _MARKS.isdisjoint(text):
+        if MARKS.isdisjoint(text):
             return Expanded(text=text, state=variables)
-        own = evolve(_in_scope(context, scope), variables=variables)
+        own = evolve(in_scope(context, scope), variables=variables)
         done = expand_macros(text, own, settings)
         return Expanded(text=done.text, state=done.variables, diagnostics=done.diagnostics)
 
     return expand
 
 
-def _in_scope(context: MacroContext, scope: MacroScope) -> MacroContext:
+def in_scope(context: MacroContext, scope: MacroScope) -> MacroContext:
+    """Put names, fields and chat of a scope into a context."""
     members = (GroupMember(name=name, muted=name in scope.muted) for name in scope.members)
     return evolve(
         context,

@@ -25,12 +25,11 @@ from tavern_compiler.st_input import (
     ProjectionInput,
     ProjectionProfile,
     ProjectionSettings,
-    Rewrite,
 )
-from tavern_compiler.st_macros import Expand, Macros, expand_with
+from tavern_compiler.st_macros import Expand, Macros, Rewrite, expand_with
 from tavern_compiler.st_prompt_inputs import PromptInputs
 from tavern_compiler.st_result import Projection
-from tavern_format import Diagnostic, Placement, Preset
+from tavern_format import Diagnostic, Preset
 
 
 @frozen(kw_only=True)
@@ -42,7 +41,7 @@ class ProjectionTools:
     macro_state: object = None
     """What `expand` is given first; None: what it begins with by itself."""
     rewrite: Rewrite | None = None
-    """Runs regex scripts for the prompt; None: there are none."""
+    """Runs regex scripts for the prompt: see `rewrite_with`; None: there are none."""
     profile: ProjectionProfile = ProjectionProfile.ST_1_19
     default_texts: Mapping[str, str] | None = None
     """Texts of default prompts that the preset does not have, by identifier."""
@@ -108,19 +107,19 @@ def _prepare(
     given: ProjectionInput, tools: ProjectionTools
 ) -> tuple[PromptInputs, tuple[Diagnostic, ...], Macros]:
     chosen = prompt_settings(given.preset, given.settings.completion_source)
-    macros = Macros(expand=tools.expand, scope=scope_of(given), state=tools.macro_state)
+    macros = Macros(
+        expand=tools.expand,
+        scope=scope_of(given),
+        state=tools.macro_state,
+        rewrite=tools.rewrite,
+    )
     prepared = prepare(
         given,
         ChatSettings(names=chosen.names, continue_postfix=chosen.continue_postfix),
         macros,
-        rewrite=_keep if tools.rewrite is None else tools.rewrite,
         profile=tools.profile,
     )
     return prepared.inputs, tuple(remarks(given, prepared)), prepared.macros
-
-
-def _keep(text: str, _: Placement, __: int | None) -> str:
-    return text
 
 
 def _build(wanted: _Order, costs: Costs, tools: ProjectionTools, macros: Macros) -> Projection:
@@ -152,5 +151,6 @@ def _build(wanted: _Order, costs: Costs, tools: ProjectionTools, macros: Macros)
         overridden=draft.overridden,
         over_budget=over_budget,
         tokens_left=draft.budget,
+        scripts=draft.macros.scripts,
         macro_state=draft.macros.state,
     )

@@ -9,6 +9,7 @@ from enum import StrEnum
 
 from attrs import field, frozen
 
+from tavern_compiler.regex_values import ScriptUse
 from tavern_format import Diagnostic
 
 
@@ -88,5 +89,7 @@ class Projection:
     error, and sends what there is."""
     tokens_left: float = 0
     """Of the budget; below 0 where a reserve was larger than what was left."""
+    scripts: tuple[ScriptUse, ...] = ()
+    """What regex scripts replaced, and which failed, in the order of the texts."""
     macro_state: object = None
     """What the last macro left behind: variables, in the form of the `expand` that was used."""

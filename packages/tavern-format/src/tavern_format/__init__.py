@@ -4,7 +4,13 @@ from tavern_format._book_reading import parse_world_book
 from tavern_format._book_writing import book_to_json, convert_world_book, dump_world_book
 from tavern_format._byaf_chat import ByafChat, byaf_chats
 from tavern_format._card_reading import parse_card
-from tavern_format._card_writing import card_to_json, dump_card, dump_card_charx, dump_card_png
+from tavern_format._card_writing import (
+    card_picture,
+    card_to_json,
+    dump_card,
+    dump_card_charx,
+    dump_card_png,
+)
 from tavern_format._preset_files import dump_preset, parse_preset
 from tavern_format._version import __version__
 from tavern_format.card import Asset, CardCarrier, CardSpec, CharacterCard, DepthPrompt
@@ -214,6 +220,7 @@ __all__ = [
     "__version__",
     "book_to_json",
     "byaf_chats",
+    "card_picture",
     "card_to_json",
     "classify_key",
     "classify_script",

@@ -39,18 +39,32 @@ def dump_card(
     return json_text.dump(card_to_json(card, spec), indent=indent)
 
 
-def dump_card_png(card: CharacterCard, *, picture: bytes | None = None) -> bytes:
+def dump_card_png(
+    card: CharacterCard, *, picture: bytes | None = None, v3_copy: bool = True
+) -> bytes:
     """Put a card into a PNG: a `chara` text that readers of V2 take, and a `ccv3` text for V3.
 
     `picture` is the PNG to write into; by default the one the card came in, or the main icon of a
     CHARX, else a small plain one. Every older card text in it is removed, all other chunks stay
-    byte for byte. Raises CarrierError (PNG_*) for a picture that is no PNG.
+    byte for byte. Without `v3_copy` only a V3 card gets the `ccv3` text, so that any other is
+    read back as what it is. Raises CarrierError (PNG_*) for a picture that is no PNG.
     Source: SillyTavern 1.19.0, src/character-card-parser.js, write.
     """
     target = (picture_of(card) or empty_png()) if picture is None else picture
     own = card.spec if card.spec in LABELS else CardSpec.V2
     document = card_to_json(card, own)
-    return write_card_chunks(target, json_text.dump(document), _ccv3(document))
+    ccv3 = _ccv3(document) if v3_copy or own is CardSpec.V3 else None
+    return write_card_chunks(target, json_text.dump(document), ccv3)
+
+
+def card_picture(card: CharacterCard) -> bytes | None:
+    """Give the PNG that shows the character, without any card text; None where there is none.
+
+    That is the PNG the card came in, the main icon of an archive, or the PNG in front of one.
+    Raises CarrierError (PNG_*) for a PNG that ends early.
+    """
+    picture = picture_of(card)
+    return None if picture is None else strip_card_chunks(picture)
 
 
 def dump_card_charx(card: CharacterCard, *, files: Mapping[str, bytes] | None = None) -> bytes:

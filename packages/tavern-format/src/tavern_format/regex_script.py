@@ -87,30 +87,32 @@ def _read_placement(value: object) -> tuple[int, ...]:
         raise Misfit((), "an array of numbers")
     numbers = [_whole(item) for item in value]
     kept = tuple(number for number in numbers if number is not None)
-    if len(kept) == len(value) and not any(isinstance(item, str) for item in value):
+    if len(kept) == len(value):
         return kept
     raise Misfit(kept, "an array of numbers only")
 
 
 def _whole(item: object) -> int | None:
-    """Give a place as a whole number: JSON's `2.0` is one, and so is a text that says it."""
-    number = number_of(item) if isinstance(item, str) else item
-    if isinstance(number, float) and number.is_integer():
-        return int(number)
-    return number if type(number) is int else None
+    """Give a place as a whole number: JSON's `2.0` is one; a text that says it never matches."""
+    if isinstance(item, float) and item.is_integer():
+        return int(item)
+    return item if type(item) is int else None
 
 
 def _read_depth(value: object) -> float | None:
-    """Depths come from a text box: an empty one is stored as "" and means no bound."""
-    if value == "":
-        return None
+    """Depths come from a text box: SillyTavern reads a text as a number, and an empty one as 0."""
+    if isinstance(value, str) and not value.strip():
+        raise Misfit(0, "a number or null")
     return number_of(value) if isinstance(value, str) else _OPTIONAL_NUMBER.read(value)
 
 
 def _read_substitute(value: object) -> SubstituteRegex:
-    """Older files hold a boolean."""
+    """Older files hold a boolean; SillyTavern reads a text as a number."""
     if isinstance(value, bool):
         return SubstituteRegex(int(value))
+    number = number_of(value) if isinstance(value, str) else None
+    if number in tuple(SubstituteRegex):
+        raise Misfit(SubstituteRegex(int(number)), "a number from 0 to 2")
     return _SUBSTITUTE.read(value)  # type: ignore[no-any-return]
 
 

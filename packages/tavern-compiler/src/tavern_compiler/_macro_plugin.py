@@ -1,0 +1,198 @@
+"""The plugin's own macros: five passes over the whole text, each replacing what it finds.
+
+Owns that reader: a macro ends at the first pair of braces behind it, whatever is inside, so nested
+ones are cut. A macro it does not know is removed, and braces that are left are broken up. Places
+are those in the text as the pass found it. Must not know where a text comes from.
+
+Source: the plugin contract, section A7.
+"""
+
+import math
+import re
+from collections.abc import Callable, Mapping
+
+from attrs import frozen
+
+from tavern_compiler._js_json import plain_text
+from tavern_compiler._js_number import number_text, to_number
+from tavern_compiler._macro_run import LimitRefusal, Run, Span
+from tavern_compiler._macro_variables import MacroRefusal
+from tavern_compiler._text import JS_WHITE_SPACE, trim
+from tavern_compiler.macro_context import MacroContext
+from tavern_compiler.macro_fields import field_text
+from tavern_format import Diagnostic, Severity
+
+_PASSES = 5
+_MOST_DICE = 100
+_LEFT_OUT = "it is left out"
+_HIGHEST_DRAW = 0.999999
+_BLANK = f"[{JS_WHITE_SPACE}]*"
+_FLAGS = re.IGNORECASE | re.ASCII | re.DOTALL
+
+
+def _slot(names: str) -> re.Pattern[str]:
+    return re.compile(rf"\{{\{{{_BLANK}(?P<name>{names}){_BLANK}\}}\}}", _FLAGS)
+
+
+_PERSONA = _slot("persona")
+_FIELDS = _slot("description|personality|scenario|mesExamples")
+_ATTRIBUTES = {"mesexamples": "message_examples"}
+_FIELD_NAMES = {"mesexamples": "messageExample"}
+"""Names in parts, where they differ."""
+
+
+@frozen
+class _Call:
+    """One macro of one pass."""
+
+    run: Run
+    context: MacroContext
+    groups: tuple[str, ...]
+
+    def draw(self, name: str) -> float:
+        return min(self.run.draw(name), _HIGHEST_DRAW)
+
+
+def _message(context: MacroContext, *, of_user: bool) -> str:
+    found = (
+        one.text
+        for one in reversed(context.chat.messages)
+        if one.is_user is of_user and not one.is_system
+    )
+    return next(found, "")
+
+
+def _set(call: _Call) -> str:
+    name, value = call.groups
+    call.run.store(shared=False).set(trim(name), value)
+    return ""
+
+
+def _get(call: _Call) -> str:
+    # Not `Store.get`: the plugin's variables are texts, and no text becomes a number.
+    return plain_text(call.run.store(shared=False).values.get(trim(call.groups[0]), ""))
+
+
+def _random(call: _Call) -> str:
+    items = [item for item in map(trim, call.groups[0].split(",")) if item]
+    return items[math.floor(call.draw("random") * len(items))] if items else ""
+
+
+def _roll(call: _Call) -> str:
+    count, sides = (to_number(group) for group in call.groups[:2])
+    total = to_number(call.groups[2] or "0")
+    for _ in range(int(min(count, _MOST_DICE))):
+        total += 1 + _floor(call.draw("roll") * max(sides, 1))
+    return number_text(total)
+
+
+def _floor(number: float) -> float:
+    return float(math.floor(number)) if math.isfinite(number) else number
+
+
+_Give = Callable[[_Call], str]
+_FORMS: tuple[tuple[str, str, _Give], ...] = (
+    ("//", "//.*", lambda _: ""),
+    ("setvar", "setvar::([^:]+)::(.*)", _set),
+    ("getvar", "getvar::(.+)", _get),
+    ("user", "user", lambda call: call.context.user),
+    ("char", "char", lambda call: call.context.char),
+    ("lastUserMessage", "lastUserMessage", lambda call: _message(call.context, of_user=True)),
+    ("lastCharMessage", "lastCharMessage", lambda call: _message(call.context, of_user=False)),
+    ("trim", "trim", lambda _: ""),
+    ("random", "random::(.+)", _random),
+    ("roll", rf"roll[{JS_WHITE_SPACE}]+([0-9]+)d([0-9]+)([+-][0-9]+)?", _roll),
+)
+_TABLE: Mapping[str, tuple[re.Pattern[str], _Give]] = {
+    name: (re.compile(pattern, _FLAGS), give) for name, pattern, give in _FORMS
+}
+"""Name to the whole body of the macro, and what it gives; the first that fits counts."""
+
+
+def expand_plugin(run: Run, context: MacroContext, text: str) -> str:
+    """Expand a text as the plugin does, and trim it."""
+    if "{" in text or "}" in text:
+        text = _with_fields(run, context, text)
+        for _ in range(_PASSES):
+            if "{{" not in text or run.exhausted:
+                break
+            text = _passed(run, context, text)
+        text = text.replace("{{", "{ {").replace("}}", "} }")
+    return trim(text)
+
+
+def _passed(run: Run, context: MacroContext, text: str) -> str:
+    """Do one pass. Searched by hand: a pattern takes quadratic time where no brace closes."""
+    pieces: list[str] = []
+    copied = 0
+    while (start := text.find("{{", copied)) >= 0 and (end := text.find("}}", start + 2)) >= 0:
+        pieces += (text[copied:start], _replaced(run, context, text[start + 2 : end], start))
+        copied = end + 2
+    return "".join((*pieces, text[copied:]))
+
+
+def _with_fields(run: Run, context: MacroContext, text: str) -> str:
+    """Put in the persona, once, and the fields of the card; they are expanded with the text."""
+    if not context.card:
+        return text
+    shown = False
+
+    def persona(found: re.Match[str]) -> str:
+        nonlocal shown
+        value = "" if shown else field_text(context, "persona")
+        shown = True
+        return _noted(run, found["name"], found.span(), value, "persona")
+
+    def card(found: re.Match[str]) -> str:
+        name = found["name"].lower()
+        value = field_text(context, _ATTRIBUTES.get(name, name))
+        return _noted(run, found["name"], found.span(), value, _FIELD_NAMES.get(name, name))
+
+    return _FIELDS.sub(card, _PERSONA.sub(persona, text))
+
+
+def _noted(
+    run: Run, name: str, span: Span, value: str, field: str | None = None, *, drew: bool = False
+) -> str:
+    try:
+        run.step(1)
+        run.spend(len(value))
+    except LimitRefusal as refusal:
+        run.refuse(name, span, refusal)
+        return _broken(name)
+    run.note(name, span, result=value, drew=drew, field=field)
+    return value
+
+
+def _replaced(run: Run, context: MacroContext, inside: str, start: int) -> str:
+    body = trim(inside)
+    run.span = span = (start, start + len(inside) + 4)
+    found = _row(body)
+    if found is None:
+        message = f"A macro at characters {span[0]}-{span[1]} is unknown to the plugin and removed."
+        run.diagnostics.append(Diagnostic("MACRO_REMOVED", Severity.WARNING, "", message))
+        return _noted(run, body.partition(":")[0], span, "")
+    name, groups, give = found
+    drawn = run.drawn
+    try:
+        if name in run.without:
+            raise MacroRefusal(_LEFT_OUT)
+        run.step(1)
+        value = give(_Call(run, context, groups))
+    except MacroRefusal as refusal:
+        run.refuse(name, span, refusal)
+        return _broken(inside)
+    return _noted(run, name, span, value, drew=run.drawn > drawn)
+
+
+def _row(body: str) -> tuple[str, tuple[str, ...], _Give] | None:
+    for name, (pattern, give) in _TABLE.items():
+        found = pattern.fullmatch(body)
+        if found is not None:
+            return name, found.groups(), give
+    return None
+
+
+def _broken(inside: str) -> str:
+    """Give a macro that stays, so that no later pass takes it for one."""
+    return f"{{ {{{inside}}} }}"

@@ -137,6 +137,7 @@ CALLS: Calls = {
     ),
     "tavern_compiler.snapshot_parts": lambda: compiler.snapshot_parts(captured),
     "tavern_format.book_to_json": lambda: fmt.book_to_json(book),
+    "tavern_format.card_picture": lambda: fmt.card_picture(card),
     "tavern_format.card_to_json": lambda: fmt.card_to_json(card),
     "tavern_format.classify_key": lambda: fmt.classify_key("/a/i"),
     "tavern_format.classify_script": lambda: fmt.classify_script("/a/i"),

@@ -59,7 +59,7 @@ BOUNDARIES = {
             siblings=frozenset(
                 {"tavern_format", "tavern_matcher", "tavern_compiler", "tavern_trace"}
             ),
-            third_parties=frozenset({"attrs"}),
+            third_parties=frozenset({"attrs", "filelock"}),
             stdlib=COMMON | {"datetime", "hashlib"},
             pure=("domain", "service"),
         ),

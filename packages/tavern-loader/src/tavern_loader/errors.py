@@ -26,3 +26,45 @@ class InputError(LoaderError):
     def __str__(self) -> str:
         """Give file, code and message on one line."""
         return f"{self.file}: {self.code}: {self.message}"
+
+
+class CancelledError(LoaderError):
+    """Whoever asked does not wait for the answer any more."""
+
+    def __init__(self) -> None:
+        """Take no facts: there is nobody to read them."""
+        super().__init__("CANCELLED", "the call was cancelled")
+
+
+class ParametersError(LoaderError):
+    """A message of the link lacks a parameter or has one of the wrong kind."""
+
+    def __init__(self, message: str) -> None:
+        """Name the parameter in the message, never its value."""
+        super().__init__("INVALID_PARAMETERS", message)
+
+
+class HostError(LoaderError):
+    """The host did not do what it was asked."""
+
+
+class StoreError(LoaderError):
+    """What is kept cannot be used, or something cannot be kept."""
+
+
+class NotFoundError(StoreError):
+    """There is no document of this id."""
+
+
+class DamagedError(StoreError):
+    """A file of the stores cannot be understood. It is left as it is, and a copy is kept aside."""
+
+    def __init__(self, code: str, message: str, *, file: str, kept_as: str) -> None:
+        """Keep the names of the file and of its copy, both inside the stores."""
+        super().__init__(code, message)
+        self.file = file
+        self.kept_as = kept_as
+
+
+class RevisionConflictError(StoreError):
+    """Somebody else changed the document meanwhile."""

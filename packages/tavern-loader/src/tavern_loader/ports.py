@@ -3,7 +3,7 @@
 Must not name a file, a socket or a library.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 JsonObject = Mapping[str, Any]
@@ -54,4 +54,41 @@ class HostSession(Protocol):
 
     def is_running(self, session_id: str) -> bool:
         """Whether a turn of this session is going on."""
+        ...
+
+
+class Cancellation(Protocol):
+    """Whether the one who asked still wants the answer."""
+
+    @property
+    def requested(self) -> bool:
+        """True from the moment nobody waits any more."""
+        ...
+
+    def raise_if_requested(self) -> None:
+        """Raise CancelledError if nobody waits any more; long work calls this between its steps."""
+        ...
+
+
+class SessionMemories(Protocol):
+    """What is kept of each session beside its selection."""
+
+    def get(self, session_id: str) -> JsonObject | None:
+        """Give what is kept of a session; None if nothing is. Raises StoreError."""
+        ...
+
+    def put(self, session_id: str, document: JsonObject) -> None:
+        """Keep a document in place of the other. Raises StoreError."""
+        ...
+
+
+class BytesFile(Protocol):
+    """One file that has a form of its own and is replaced as a whole."""
+
+    def read(self) -> bytes | None:
+        """Give what is kept; None if nothing is. Raises StoreError."""
+        ...
+
+    def change(self, change: Callable[[bytes | None], bytes]) -> None:
+        """Replace what is kept by what is made of it, while nobody else can. Raises StoreError."""
         ...

@@ -1,0 +1,1 @@
+"""Everything with an effect: files, locks, sockets, the clock."""

@@ -168,6 +168,10 @@ class ServedDice:
     numbers: Any
     drawn_count: int = field(default=0, init=False)
 
+    def start(self) -> None:
+        """Begin anew."""
+        self.drawn_count = 0
+
     def __call__(self, *_: object) -> float:
         """Give the next number."""
         at, self.drawn_count = self.drawn_count, self.drawn_count + 1

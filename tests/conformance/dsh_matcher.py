@@ -30,10 +30,10 @@ from tavern_matcher import (
     Reason,
     ScanContext,
     ScanMessage,
-    compile_index,
     match,
 )
 from tests.conformance._cases import Case
+from tests.conformance._finders import match_with_both
 from tests.conformance._findings import Findings
 
 Fields = Mapping[str, Any]
@@ -254,13 +254,17 @@ def _run(fields: Fields) -> _Run:
     )
     embedded = book.spelling is BookSpelling.CHARACTER_BOOK
     source = BookSource.CHARACTER if embedded else BookSource.GLOBAL
-    index = compile_index([NamedBook(name=_BOOK, book=book, source=source)], settings)
     context = ScanContext(
         messages=(ScanMessage(identity="0", text=fields["text"]),),
         budget_tokens=options.get("tokenBudget"),
         vector_matches=tuple(_vector_matches(options, book)),
     )
-    return _Run(options, book, match(index, context, dice=_dice(options, book)))
+    _, result = match_with_both(
+        [NamedBook(name=_BOOK, book=book, source=source)],
+        settings,
+        lambda index: match(index, context, dice=_dice(options, book)),
+    )
+    return _Run(options, book, result)
 
 
 def _vector_matches(options: Fields, book: WorldBook) -> Iterator[EntryId]:

@@ -31,11 +31,11 @@ from tavern_matcher import (
     ScanContext,
     ScanMessage,
     ScanState,
-    compile_index,
     explain,
     match,
 )
 from tests.conformance._cases import Case
+from tests.conformance._finders import match_with_both
 from tests.conformance._findings import Findings
 
 Fields = Mapping[str, Any]
@@ -127,15 +127,21 @@ def _scan(given: Fields, profile: MatchProfile, **edits: Any) -> Scan:
         budget_percent=100,
         **{_SETTINGS[name]: given[name] for name in _SETTINGS if name in given},
     )
-    index = compile_index(_books(given), settings)
     texts = given.get("messages", ())
     context = ScanContext(
         messages=tuple(ScanMessage(identity=str(at), text=text) for at, text in enumerate(texts)),
         budget_tokens=given.get("budget_tokens"),
     )
-    start = perf_counter()
-    result = match(index, context, dice=_dice(given), count_tokens=_quarter)
-    return Scan(index, result, (perf_counter() - start) * 1e3)
+    wall_s: list[float] = []
+
+    def scan(index: Index) -> MatchResult:
+        start = perf_counter()
+        result = match(index, context, dice=_dice(given), count_tokens=_quarter)
+        wall_s.append(perf_counter() - start)
+        return result
+
+    index, result = match_with_both(_books(given), settings, scan)
+    return Scan(index, result, max(wall_s) * 1e3)
 
 
 def _books(given: Fields) -> list[NamedBook]:

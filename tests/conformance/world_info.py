@@ -15,14 +15,16 @@ keys in `outlets`, `hashes` and `contents`, which nothing reads. The order of st
 is compared: they are handled in it.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cmp_to_key
 from typing import Any
 
 from attrs import field, frozen
 
+from tavern_compiler import ScriptCall, ScriptLists, apply_regex_scripts
 from tavern_format import Placement as ScriptPlace
-from tavern_format import Position
+from tavern_format import Position, parse_regex_scripts
 from tavern_matcher import (
     Activated,
     EntryId,
@@ -32,13 +34,12 @@ from tavern_matcher import (
     Placement,
     Rewrite,
     ScanLoop,
-    compile_index,
     match,
     state_from_json,
     state_to_json,
 )
 from tests.conformance._cases import Case
-from tests.conformance._chat_scripts import rewrite_with
+from tests.conformance._finders import match_with_both
 from tests.conformance._findings import Findings
 from tests.conformance._scan_input import (
     TOKENIZERS,
@@ -74,16 +75,20 @@ def record_of(fields: Fields) -> dict[str, Any]:
     """Match a case, and write the result as the recording program wrote its own."""
     settings = settings_of(fields["settings"], MatchProfile.ST_1_19)
     dice = ServedDice(fields.get("random", 0.5))
-    index = compile_index(books_of(fields["books"]), settings)
-    result = match(
-        index,
-        context_of(fields),
-        state_from_json(fields.get("timed_state_before")),
-        dice=dice,
-        count_tokens=TOKENIZERS[fields.get("tokenizer", "len4")],
-        expand=Macros.of(fields).expand,
-        rewrite=_rewrite(fields.get("regex_scripts") or ()),
-    )
+
+    def scan(index: Index) -> MatchResult:
+        dice.start()
+        return match(
+            index,
+            context_of(fields),
+            state_from_json(fields.get("timed_state_before")),
+            dice=dice,
+            count_tokens=TOKENIZERS[fields.get("tokenizer", "len4")],
+            expand=Macros.of(fields).expand,
+            rewrite=_rewrite(fields.get("regex_scripts") or ()),
+        )
+
+    index, result = match_with_both(books_of(fields["books"]), settings, scan)
     state = {"timed_state_after": state_to_json(result.state)}
     if result.aborted not in (None, _FINDS_NOTHING):
         return {"error": "TypeError", **state}
@@ -205,10 +210,11 @@ def _rewrite(scripts: Sequence[Fields]) -> Rewrite | None:
     """Run the scripts on each placed text."""
     if not scripts:
         return None
-    # A depth that no chat has, such as 1.5, is held against the window of a script as it is.
-    run: Callable[[str, ScriptPlace, Any], str] = rewrite_with(list(scripts))
+    parsed = parse_regex_scripts(json.dumps(list(scripts)).encode()).value.scripts
+    lists = ScriptLists(shared=parsed)
 
     def rewrite(text: str, depth: float | None) -> str:
-        return run(text, ScriptPlace.WORLD_INFO, depth)
+        call = ScriptCall(placement=ScriptPlace.WORLD_INFO, for_prompt=True, depth=depth)
+        return apply_regex_scripts(text, lists, call).text
 
     return rewrite

@@ -8,7 +8,7 @@ from typing import Any
 import attrs
 import pytest
 
-from tavern_format import Entry, Position, Role, WorldBook, parse_card, parse_world_book
+from tavern_format import Entry, Position, WorldBook, parse_card, parse_world_book
 from tavern_matcher import (
     BookSource,
     EntryId,
@@ -180,21 +180,45 @@ def test_plugin_profile_knows_no_loops_and_takes_rolls_of_zero(scan: Scan, fired
     )
 
 
-@pytest.mark.parametrize("role", [7, "1", None])
-def test_role_that_is_none_is_the_system_role(scan: Scan, role: object) -> None:
-    entry = {"uid": 0, "constant": True, "content": "x", "position": 4, "role": role}
-    (block,) = scan([entry]).placement.at_depth
-    assert block.role is Role.SYSTEM
+def test_role_of_a_depth_block_is_kept_as_it_is_written(scan: Scan) -> None:
+    base = {"constant": True, "content": "x", "position": 4, "depth": 4}
+    roles: tuple[Any, ...] = (7, "1", 1, True, None, 0, 7)
+    entries = [base | {"uid": at, "role": role, "order": -at} for at, role in enumerate(roles)]
+    blocks = scan(entries).placement.at_depth
+    assert [
+        (repr(one.stored_role), one.role.name, [text.entry.uid for text in one.texts])
+        for one in blocks
+    ] == [
+        ("7", "SYSTEM", [6, 0]),
+        ("'1'", "USER", [1]),
+        ("1", "USER", [2]),
+        ("True", "USER", [3]),
+        ("0", "SYSTEM", [5, 4]),
+    ]
 
 
-@pytest.mark.parametrize(("messages", "draws"), [(("b", "c"), 1), (("b\nc",), 0)])
-def test_bare_line_break_scores_inside_a_message_only(
-    scan: Scan, messages: tuple[str, ...], draws: int
+@pytest.mark.parametrize("key", ["\n", "b\n"])
+@pytest.mark.parametrize(("messages", "draws"), [(("c", "b"), 0), (("b\nc",), 0), (("b",), 1)])
+def test_line_break_in_a_scored_key_is_found_between_messages(
+    scan: Scan, messages: tuple[str, ...], draws: int, key: str
 ) -> None:
     plain = {"uid": 0, "key": ["b"], "content": "x", "position": 0, "group": "g"}
-    better = {**plain, "uid": 1, "key": ["b", "\n"]}
+    better = {**plain, "uid": 1, "key": ["b", key]}
     result = scan([plain, better], *messages, settings={"use_group_scoring": True})
     assert len(result.draws) == draws
+
+
+@pytest.mark.parametrize("depth", [0.5, "x", "nothing"])
+def test_depth_below_one_sees_no_message_but_all_else(
+    scan: Scan, fired: Fired, depth: object
+) -> None:
+    base = {"content": "x", "position": 0, "scanDepth": depth}
+    entries = [
+        base | {"uid": 0, "key": ["new"]},
+        base | {"uid": 1, "key": ["told"]},
+        base | {"uid": 2, "key": ["/told/"]},
+    ]
+    assert fired(scan(entries, "new", context={"injected": ("told",)})) == [1, 2]
 
 
 @pytest.mark.parametrize(("depth", "count"), [(1.5, 0), (2.0, 1)])

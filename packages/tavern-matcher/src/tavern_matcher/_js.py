@@ -152,6 +152,15 @@ def strict_equal(left: object, right: object) -> bool:
     return left == right and isinstance(left, bool) is isinstance(right, bool)
 
 
+def comparable(value: object) -> object:
+    """Give what stands for a value where results are compared: no number is equal to itself, too.
+
+    >>> comparable(float("nan")) == comparable(float("nan"))
+    True
+    """
+    return value if value == value else str(value)  # noqa: PLR0124 - NaN is not itself
+
+
 def object_key_rank(key: str) -> tuple[bool, int]:
     """Rank a key as a JavaScript object lists it: whole numbers first, ascending."""
     number = int(key) if _ARRAY_INDEX.fullmatch(key) else _LAST_ARRAY_INDEX + 1

@@ -8,6 +8,7 @@ from enum import IntEnum, StrEnum
 from attrs import field, frozen
 
 from tavern_format import Position, SelectiveLogic
+from tavern_matcher._js import comparable
 from tavern_matcher.keys import KeyKind
 
 
@@ -195,7 +196,7 @@ class Decision:
     """The inclusion group that decided, or in which it won."""
     draw: Draw | None = None
     """The random number that decided."""
-    threshold: float | None = None
+    threshold: float | None = field(default=None, eq=comparable)
     """Percent the draw was held against."""
     tokens: int | None = None
     """Tokens of its own text, or of the loop's text up to and with it, as the profile counts."""

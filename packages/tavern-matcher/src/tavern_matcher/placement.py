@@ -13,6 +13,7 @@ from attrs import Factory, field, frozen
 from tavern_format import Position, Role
 from tavern_matcher._js import (
     UNDEFINED,
+    comparable,
     is_number,
     nullish,
     sort_descending,
@@ -41,8 +42,8 @@ class Activated:
     content: str = field(repr=False)
     """Without decorators, macros not expanded; may be empty."""
     position: Position | None = Position.BEFORE
-    order: float = 100
-    depth: float | str | None = DEFAULT_DEPTH
+    order: float = field(default=100, eq=comparable)
+    depth: float | str | None = field(default=DEFAULT_DEPTH, eq=comparable)
     """None where the entry has none; a text where the book has one, which is no number's equal."""
     role: Role = Role.SYSTEM
     """Who says it at a depth; the system where the book has no role that there is."""
@@ -59,7 +60,7 @@ class Activated:
 class DepthBlock:
     """Texts that go into the chat together."""
 
-    depth: float | str | None
+    depth: float | str | None = field(eq=comparable)
     """Messages from the end; None for the block of an entry without a depth, which means 4."""
     role: Role
     stored_role: object = field(default=_STORED_ROLE, repr=False)

@@ -12,7 +12,7 @@ from typing import Any
 
 from attrs import field, frozen
 
-from tavern_matcher._js import UNDEFINED, to_number, truthy
+from tavern_matcher._js import UNDEFINED, comparable, to_number, truthy
 
 EFFECTS = ("sticky", "cooldown")
 
@@ -23,14 +23,14 @@ class TimedRecord:
 
     hash: int | str | None = None
     """Of the entry when the effect began."""
-    start_messages: float = 0
+    start_messages: float = field(default=0, eq=comparable)
     """Length of the chat when the effect began."""
-    end_messages: float = 0
+    end_messages: float = field(default=0, eq=comparable)
     """Length of the chat at which it is over; NaN: never."""
     protected: bool = False
     """It outlives a chat that has not grown since it began."""
-    origin: Mapping[str, Any] = field(factory=dict, repr=False, eq=False)
-    """The JSON it was read from: written back as it was."""
+    origin: Mapping[str, Any] | None = field(default=None, repr=False, eq=False)
+    """The JSON it was read from: written back as it was. None: it was not read."""
 
 
 @frozen(kw_only=True)
@@ -75,7 +75,7 @@ def state_to_json(state: MatchState) -> dict[str, dict[str, dict[str, Any]]]:
 
 
 def _write(record: TimedRecord) -> dict[str, Any]:
-    if record.origin:
+    if record.origin is not None:
         return dict(record.origin)
     fields = {
         "hash": record.hash,

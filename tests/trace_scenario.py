@@ -5,7 +5,7 @@ sessions are data of the package's own tests: their hashes are those of the reco
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -64,6 +64,19 @@ def history(name: str, *, until: int | None = None) -> HistorySnapshot:
     """Make a snapshot of a session, as it was when its log had so many events."""
     document = case(name)
     return history_from_json({**document, "events": document["events"][:until]})
+
+
+def strings(value: Any) -> Iterator[str]:
+    """Walk every text of a document, keys included."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        yield from value
+        for item in value.values():
+            yield from strings(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from strings(item)
 
 
 # --- facts -----------------------------------------------------------------------------------

@@ -102,6 +102,31 @@ def test_show_tells_of_rows_it_could_not_read(tmp_path: Path, capsys: Output) ->
     assert capsys.readouterr().out == "no records\nROW_INVALID 0\n"
 
 
+def test_shown_id_leads_to_one_record(given: Any, tmp_path: Path, capsys: Output) -> None:
+    found = TraceStore()
+    for record_id in ("record-0001", "record-0002", "r3"):
+        document = {**given.sample("record_2_request_observed"), "id": record_id}
+        found = put(found, record_from_json(document))
+    path = tmp_path / "store.json"
+    path.write_bytes(dump_store(found))
+    assert main(["show", str(path)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines[1:]] == ["record-0001", "record-0002", "r3"]
+
+
+def test_nothing_is_cut_on_the_way_to_another_program(
+    given: Any, tmp_path: Path, capsys: Output
+) -> None:
+    document = {**given.sample("record_2_request_observed"), "sessionId": "s" * 200}
+    del document["sections"][1]["sources"][0]["resourceId"]
+    path = tmp_path / "store.json"
+    path.write_bytes(dump_store(put(TraceStore(), record_from_json(document))))
+    assert main(["show", str(path)]) == 0
+    assert capsys.readouterr().out.endswith("s" * 200 + "\n")
+    assert main(["show", str(path), "--id", "60c4"]) == 0
+    assert "None" not in capsys.readouterr().out.partition("world book")[0]
+
+
 def test_wide_letters_stand_in_columns(given: Any, tmp_path: Path, capsys: Output) -> None:
     document = given.sample("record_2_request_observed")
     decisions = document["audit"]["worldBooks"][0]["decisions"]
@@ -130,8 +155,8 @@ def test_verify_fails_where_something_is_not_proven(
 ) -> None:
     assert main(["verify", store, "--history", session]) == 1
     lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == 6
     assert lines[2].split()[-2:] == ["reference-unavailable", "unverified"]
+    assert lines[6:] == ["60c4706e failed: HTTP_500"]
 
 
 def test_verify_names_the_part_that_is_not_proven(store: str, session: str, capsys: Output) -> None:
@@ -158,7 +183,8 @@ def test_verify_prints_texts_only_when_asked(
     out = capsys.readouterr().out
     assert ("fox" in out, "exploded" in out) == (False, False)
     assert main([*arguments, "--texts"]) == 0
-    assert "A fox innkeeper." in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert ("A fox innkeeper." in out, "exploded" in out) == (True, True)
 
 
 def test_verify_as_json_is_the_detail(store: str, session: str, given: Any, capsys: Output) -> None:
@@ -207,13 +233,19 @@ def test_diff_says_that_nothing_changed(store: str, capsys: Output) -> None:
     assert capsys.readouterr().out.splitlines()[-1] == "the parts are the same"
 
 
+def test_records_without_parts_cannot_be_compared(store: str, capsys: Output) -> None:
+    assert main(["diff", store, "60c4", "c3c1"]) == 1
+    assert capsys.readouterr().err.endswith(" has no parts: assembly-unavailable\n")
+
+
 # --- what cannot be used ---------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("content", "fault"),
     [
-        (b"", "INVALID_JSON: not JSON at line 1 column 1"),
+        (b"", "INVALID_JSON: it is empty"),
+        (b'{"schemaVersion":4,"records":[', "INVALID_JSON: not JSON at line 1 column 31"),
         (b"[]", "WRONG_SCHEMA: it is no object"),
         (b"{}", "WRONG_SCHEMA: it is no file of traces"),
         (b'{"schemaVersion":4}', "FIELD_INVALID: /id: it is missing"),
@@ -233,9 +265,17 @@ def test_broken_file_is_one_line(
 
 
 def test_missing_file_and_folder_are_one_line(tmp_path: Path, capsys: Output) -> None:
-    for path in (tmp_path / "none", tmp_path):
+    for path in (tmp_path / "none", tmp_path, ""):
         assert main(["show", str(path)]) == 1
         assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_file_that_is_too_large_is_not_read_as_json(tmp_path: Path, capsys: Output) -> None:
+    path = tmp_path / "large.json"
+    with path.open("wb") as stream:
+        stream.truncate(32 * 1024 * 1024 + 1)
+    assert main(["show", str(path)]) == 1
+    assert capsys.readouterr().err == f"tavern-trace: {path}: more than 33554432 bytes\n"
 
 
 @pytest.mark.parametrize(
@@ -255,13 +295,20 @@ def test_history_that_cannot_be_used_is_one_line(
     assert capsys.readouterr().err.endswith(f"{fault}\n")
 
 
-@pytest.mark.parametrize(("wanted", "number"), [("9999", 0), ("", 7)])
-def test_id_must_lead_to_one_record(wanted: str, number: int, store: str, capsys: Output) -> None:
-    assert main(["diff", store, wanted, "60c4"]) == 1
-    assert (
-        capsys.readouterr().err
-        == f"tavern-trace: {number} records have the id {wanted}".rstrip() + "\n"
-    )
+@pytest.mark.parametrize(
+    ("wanted", "told"),
+    [("9999", "no record has the id 9999"), ("", "7 records have an id that begins with ''")],
+)
+def test_id_must_lead_to_one_record(
+    wanted: str, told: str, store: str, session: str, capsys: Output
+) -> None:
+    for arguments in (
+        ["diff", store, wanted, "60c4"],
+        ["show", store, "--id", wanted],
+        ["verify", store, "--history", session, "--id", wanted],
+    ):
+        assert main(arguments) == 1
+        assert capsys.readouterr().err == f"tavern-trace: {told}\n"
 
 
 @pytest.mark.parametrize(

@@ -145,7 +145,8 @@ def test_blank_lines_are_nothing() -> None:
     ("data", "fault"),
     [
         (b"\xff", "NOT_UTF8: byte 0 is not UTF-8"),
-        (b"", "INVALID_JSON: not JSON at line 1 column 1"),
+        (b"", "INVALID_JSON: it is empty"),
+        (b" \n\n", "INVALID_JSON: it is empty"),
         (b"no", "INVALID_JSON: not JSON at line 1 column 1"),
         (b"[]", "HISTORY_UNREADABLE: a line is no object"),
         (b"[\n]", "HISTORY_UNREADABLE: it is no object"),

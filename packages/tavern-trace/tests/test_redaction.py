@@ -1,7 +1,6 @@
 """No text of a resource gets into a record, and a strict one says less still."""
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -9,30 +8,22 @@ import pytest
 from tavern_trace import (
     Draw,
     Privacy,
+    TraceStore,
     begin,
     dump_record,
     dump_store,
     json_stringify,
     load_store,
+    note_parameters,
     observe_header,
     observe_stream,
+    put,
+    put_audits,
     record_from_json,
     redact,
 )
 from tavern_trace import header_facts as facts_of
-
-
-def strings(value: Any) -> Iterator[str]:
-    """Walk every text of a document, keys included."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        yield from value
-        for item in value.values():
-            yield from strings(item)
-    elif isinstance(value, list):
-        for item in value:
-            yield from strings(item)
+from tests.trace_scenario import strings
 
 
 def bodies(given: Any) -> set[str]:
@@ -157,6 +148,44 @@ def test_stored_record_can_be_made_strict(given: Any) -> None:
     assert "dragon" not in dump_record(record).decode().lower()
     assert redact(record, Privacy.STRICT) == record
     assert redact(record, Privacy.NORMAL) is record
+
+
+def test_what_comes_later_is_strict_too(given: Any) -> None:
+    record = begin(given.capture(given.sample("record_1_assembled"), privacy="strict"))
+    told = {
+        "requested": {"temperature": 3.5, "stop": ["Bo:"]},
+        "effective": {"stop": ["Bo:"]},
+        "fallbacks": [{"field": "temperature", "code": "HTTP_400", "message": "Bo: too hot"}],
+        "attempt": 2,
+    }
+    record = note_parameters(record, told)
+    assert record.parameters == {
+        "requested": {"temperature": 3.5},
+        "effective": {},
+        "fallbacks": ({"field": "temperature", "code": "HTTP_400", "message": ""},),
+        "attempt": 2,
+    }
+    named = given.sample("record_1_assembled")["audit"]
+    store = put_audits(put(TraceStore(), record), record.session_id, [named])
+    (row,) = load_store(dump_store(store)).rows
+    assert row.record is not None
+    assert row.record.privacy is Privacy.STRICT
+    assert {"dragon", "Dragon", "Bo"} & set(strings(json.loads(row.data))) == set()
+
+
+def test_strict_record_has_no_unknown_field_at_any_level(given: Any) -> None:
+    document = given.sample("record_3_with_failure_ref")
+    for place in (
+        document,
+        document["sections"][1],
+        document["sections"][1]["sources"][0],
+        document["sections"][1]["reference"]["range"],
+        document["failureRef"]["sessionRef"],
+    ):
+        place["later"] = "Bo"
+    record = record_from_json(document)
+    assert "later" not in set(strings(json.loads(dump_record(redact(record, "strict")))))
+    assert dump_record(record).count(b"later") == 5
 
 
 def test_unknown_privacy_is_a_mistake(given: Any) -> None:

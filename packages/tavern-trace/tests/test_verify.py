@@ -27,7 +27,7 @@ from tavern_trace import (
     record_from_json,
     verify,
 )
-from tests.trace_scenario import MATRIX, Document
+from tests.trace_scenario import MATRIX, Document, case
 
 
 def of_demo(given: Any) -> TraceRecord:
@@ -62,6 +62,33 @@ def test_every_row_of_the_recorded_matrix_is_made_here(given: Any) -> None:
 @pytest.mark.parametrize("row", MATRIX)
 def test_row_of_the_recorded_matrix(row: str, given: Any) -> None:
     assert given.matrix_row(MATRIX[row]) == given.sample("verification_matrix")[row]
+
+
+# --- the same of other kinds of reference ----------------------------------------------------
+
+KINDS = case("verification_matrix")
+
+
+def edited(node: Any, keys: list[str], row: Document) -> None:
+    """Set what stands under some keys to the row's value, or take it out if the row has none."""
+    key: Any = int(keys[0]) if isinstance(node, list) else keys[0]
+    if len(keys) > 1:
+        edited(node[key], keys[1:], row)
+    elif "value" in row:
+        node[key] = row["value"]
+    else:
+        del node[key]
+
+
+@pytest.mark.parametrize("row", KINDS["rows"], ids=lambda row: f"{row['record']}: {row['change']}")
+def test_row_of_the_matrix_of_other_kinds(row: Document, given: Any) -> None:
+    stored, session = KINDS["records"][row["record"]]
+    record = record_from_json(given.sample(stored))
+    document = given.case(session)
+    if "at" in row:
+        edited(document, row["at"].split("/")[1:], row)
+    history = ReferenceFault(row["fault"]) if "fault" in row else history_from_json(document)
+    assert given.summary(verify(record, history)) == row["expected"]
 
 
 # --- each fault of a reference ---------------------------------------------------------------

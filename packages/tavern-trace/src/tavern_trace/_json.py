@@ -55,7 +55,8 @@ def parse_text(text: str) -> Any:  # noqa: ANN401 - whatever JSON holds
     try:
         return json.loads(text, parse_int=_whole, parse_constant=_refuse_constant)
     except json.JSONDecodeError as fault:
-        message = f"not JSON at line {fault.lineno} column {fault.colno}"
+        place = f"not JSON at line {fault.lineno} column {fault.colno}"
+        message = place if text.strip() else "it is empty"
         raise SchemaError("INVALID_JSON", message) from None
     except ValueError:
         raise SchemaError("INVALID_JSON", "it holds NaN or Infinity") from None

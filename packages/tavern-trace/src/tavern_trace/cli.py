@@ -22,21 +22,22 @@ from tavern_trace.cli_report import (
     changes_lines,
     file_json,
     index_lines,
-    is_proven,
     record_lines,
-    verdict_json,
-    verdict_lines,
 )
+from tavern_trace.cli_verdict import is_proven, verdict_json, verdict_lines
 from tavern_trace.errors import SchemaError, TraceError
 from tavern_trace.history import HistorySnapshot
 from tavern_trace.history_reading import load_history
+from tavern_trace.retention import MAX_READ_BYTES
 from tavern_trace.schema import TraceRecord
 from tavern_trace.trace_file import TraceFile, read_trace_file
 from tavern_trace.verify import verify
 
 STANDARD = "-"
-DEFAULT_WIDTH = 120
-MAX_FILE_BYTES = 256 * 1024 * 1024
+LEAST_WIDTH = 40
+UNLIMITED_WIDTH = 10_000
+"""What goes into a file or another program is not cut."""
+MAX_HISTORY_BYTES = 256 * 1024 * 1024
 """A history may be much larger than a store."""
 _ZSTANDARD = b"\x28\xb5\x2f\xfd"
 
@@ -122,7 +123,8 @@ def _verify(options: argparse.Namespace) -> int:
         options.usage_error("standard input (-) can stand for one file only")
     found = _trace_file(options.file)
     history = _history(options.history)
-    records = [_pick(found.records, options.id)] if options.id else _of(found, history)
+    one = None if options.id is None else _pick(found.records, options.id)
+    records = _of(found, history) if one is None else [one]
     results = [(record, verify(record, history)) for record in records]
     if options.json:
         _print_json(verdict_json(results, texts=options.texts))
@@ -134,6 +136,9 @@ def _verify(options: argparse.Namespace) -> int:
 def _diff(options: argparse.Namespace) -> int:
     found = _trace_file(options.file)
     before, after = (_pick(found.records, wanted) for wanted in (options.before, options.after))
+    for record in (before, after):
+        if record.content_status.is_final:
+            raise CommandError(f"record {record.id} has no parts: {record.content_status.value}")
     changes = changed_since(before, after)
     if options.json:
         _print_json(changes_json(changes))
@@ -153,9 +158,12 @@ def _pick(records: Iterable[TraceRecord], wanted: str) -> TraceRecord:
     """Find a record by its id, or by how its id begins if only one does so."""
     close = [record for record in records if record.id.startswith(wanted)]
     exact = [record for record in close if record.id == wanted]
-    if len(exact or close) != 1:
-        raise CommandError(f"{len(exact or close)} records have the id {wanted}")
-    return (exact or close)[0]
+    found = exact or close
+    if not found:
+        raise CommandError(f"no record has the id {wanted}")
+    if len(found) > 1:
+        raise CommandError(f"{len(found)} records have an id that begins with {wanted!r}")
+    return found[0]
 
 
 # --- files and streams -----------------------------------------------------------------------
@@ -163,13 +171,13 @@ def _pick(records: Iterable[TraceRecord], wanted: str) -> TraceRecord:
 
 def _trace_file(name: str) -> TraceFile:
     try:
-        return read_trace_file(_read(name))
+        return read_trace_file(_read(name, MAX_READ_BYTES))
     except TraceError as fault:
         raise CommandError(f"{name}: {fault}") from None
 
 
 def _history(name: str) -> HistorySnapshot:
-    data = _read(name)
+    data = _read(name, MAX_HISTORY_BYTES)
     if data.startswith(_ZSTANDARD):
         raise CommandError(f"{name}: it is compressed; unpack it first, with zstd -dc")
     try:
@@ -178,24 +186,26 @@ def _history(name: str) -> HistorySnapshot:
         raise CommandError(f"{name}: {fault}") from None
 
 
-def _read(name: str) -> bytes:
+def _read(name: str, limit_bytes: int) -> bytes:
+    if not name:
+        raise CommandError("the name of a file is empty")
     try:
         if name == STANDARD:
-            data = sys.stdin.buffer.read(MAX_FILE_BYTES + 1)
+            data = sys.stdin.buffer.read(limit_bytes + 1)
         else:
             with Path(name).open("rb") as stream:
-                data = stream.read(MAX_FILE_BYTES + 1)
+                data = stream.read(limit_bytes + 1)
     except (OSError, ValueError) as fault:
         raise CommandError(f"{name}: {getattr(fault, 'strerror', None) or fault}") from None
-    if len(data) > MAX_FILE_BYTES:
-        raise CommandError(f"{name}: more than {MAX_FILE_BYTES} bytes")
+    if len(data) > limit_bytes:
+        raise CommandError(f"{name}: more than {limit_bytes} bytes")
     return data
 
 
 def _width() -> int:
     if not sys.stdout.isatty():
-        return DEFAULT_WIDTH
-    return max(shutil.get_terminal_size((DEFAULT_WIDTH, 0)).columns, 40)
+        return UNLIMITED_WIDTH
+    return max(shutil.get_terminal_size().columns, LEAST_WIDTH)
 
 
 def _print_lines(lines: Iterable[str]) -> None:

@@ -1,24 +1,22 @@
-"""What the command line prints: lines of text and JSON values, made of records.
+"""What the command line prints of records and their differences, as lines of text and JSON values.
 
-Owns the words and columns. Texts of a session are shown only where they were asked for. Must not
-know files or streams.
+Owns the words and columns. No text of a session is here. Must not know files or streams, nor what a
+history proves (`cli_verdict`).
 """
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from tavern_trace._columns import clean, printable, table
+from tavern_trace._columns import clean, table
 from tavern_trace._json import EMPTY, Json, as_array, as_object, as_text, thaw
-from tavern_trace.api import detail_document
 from tavern_trace.codec import record_to_json
-from tavern_trace.fault import Found
 from tavern_trace.legacy import LegacyRecord, legacy_to_json
-from tavern_trace.schema import Changes, ContentStatus, Part, TraceRecord
+from tavern_trace.schema import Changes, Part, TraceRecord
 from tavern_trace.trace_file import TraceFile
-from tavern_trace.verify import Verification
 
 _SHORT = 8
+"""So much of an id is shown, or more where ids begin alike."""
 _HASH = 12
 _LEGACY = "legacy, proven by nothing"
 INDEX_HEAD = ("ID", "TURN", "TRY", "PARTS", "BEGAN (UTC)", "STATUS", "CONTENT", "SESSION")
@@ -36,9 +34,10 @@ def moment(at_ms: int) -> str:
 
 def index_lines(found: TraceFile, cells: int) -> Iterator[str]:
     """List all records of a file."""
+    shown = shown_ids(found.records)
     rows = [
         *(_legacy_row(one) for one in found.legacy),
-        *(_index_row(record) for record in found.records),
+        *(_index_row(record, name) for record, name in zip(found.records, shown, strict=True)),
     ]
     if rows:
         yield from table(INDEX_HEAD, rows, cells)
@@ -48,9 +47,18 @@ def index_lines(found: TraceFile, cells: int) -> Iterator[str]:
         yield clean(f"{remark.code} {remark.row} {remark.message}")
 
 
-def _index_row(record: TraceRecord) -> Sequence[object]:
+def shown_ids(records: Sequence[TraceRecord]) -> list[str]:
+    """Cut ids short, all at one length that still tells them apart."""
+    ids = {record.id for record in records}
+    longest = max(map(len, ids), default=0)
+    cuts = range(_SHORT, max(_SHORT, longest) + 1)
+    cut = next(at for at in cuts if len({name[:at] for name in ids}) == len(ids))
+    return [record.id[:cut] for record in records]
+
+
+def _index_row(record: TraceRecord, name: str) -> Sequence[object]:
     return (
-        record.id[:_SHORT],
+        name,
         f"{record.turn}.{record.step}",
         record.attempt,
         len(record.sections) + len(record.contexts),
@@ -71,16 +79,13 @@ def _legacy_row(one: LegacyRecord) -> Sequence[object]:
     return one.id[:16], turn, tried, sections, began, one.status, label, one.session_id
 
 
-def record_lines(
-    record: TraceRecord, cells: int, verification: Verification | None = None
-) -> Iterator[str]:
+def record_lines(record: TraceRecord, cells: int) -> Iterator[str]:
     """Show one record: its parts with their sources, then what the audit says."""
     yield f"record   {clean(record.id)}"
     yield f"session  {clean(record.session_id)}"
     place = f"turn {record.turn}  step {record.step}  attempt {record.attempt}"
     yield f"request  {place}  {moment(record.recorded_at_ms)}"
-    content = verification.content_status if verification else record.content_status
-    yield f"status   {record.status.value}  content {content.value}"
+    yield f"status   {record.status.value}  content {record.content_status.value}"
     yield from _delivery_lines(record)
     yield from _parts_lines("sections", record.sections, cells)
     yield from _parts_lines("contexts", record.contexts, cells)
@@ -112,7 +117,8 @@ def _parts_lines(title: str, parts: Sequence[Part], cells: int) -> Iterator[str]
 
 
 def _part_row(part: Part) -> Sequence[object]:
-    sources = ", ".join(f"{one.kind} {one.resource_id} {one.field}" for one in part.sources)
+    told = ((one.kind, one.resource_id, one.field) for one in part.sources)
+    sources = ", ".join(" ".join(filter(None, one)) for one in told)
     return part.index, part.utf16, part.text_hash[:_HASH], _place(part), part.name, sources or "-"
 
 
@@ -150,76 +156,6 @@ def _decision_row(value: Json) -> Sequence[object]:
         ", ".join(map(str, matches)) or "-",
         as_text(found.get("entryName")) or "-",
     )
-
-
-# --- verification ----------------------------------------------------------------------------
-
-VERDICT_HEAD = ("ID", "TURN", "TRY", "SECTIONS", "CONTEXTS", "CONTENT", "REASON")
-
-
-def is_proven(record: TraceRecord, found: Verification) -> bool:
-    """Tell whether every text of a record was recovered."""
-    whole = found.content_status is ContentStatus.AVAILABLE
-    request = found.request_content_status is None and bool(record.system_message_refs)
-    return whole and request and found.failure_fault is None
-
-
-def verdict_lines(
-    results: Sequence[tuple[TraceRecord, Verification]], cells: int, *, texts: bool
-) -> Iterator[str]:
-    """Say what a history proves of each record, and of each part that it does not."""
-    rows = [_verdict_row(record, found) for record, found in results]
-    yield from table(VERDICT_HEAD, rows, cells)
-    for record, found in results:
-        pairs = _pairs(record, found)
-        for part, one in pairs:
-            if one.fault is not None and found.fault is None:
-                yield clean(f"{record.id[:_SHORT]} {part.name}: {one.fault.value}")
-        if found.failure_fault is not None:
-            yield f"{record.id[:_SHORT]} failure: {found.failure_fault.value}"
-        for part, one in pairs if texts else ():
-            if one.text is not None:
-                yield from ("", clean(f"--- {record.id[:_SHORT]} {part.name}"))
-                yield from map(printable, one.text.splitlines())
-
-
-def _pairs(record: TraceRecord, found: Verification) -> list[tuple[Part, Found]]:
-    parts = (*record.sections, *record.contexts)
-    return list(zip(parts, (*found.sections, *found.contexts), strict=True))
-
-
-def _verdict_row(record: TraceRecord, found: Verification) -> Sequence[object]:
-    return (
-        record.id[:_SHORT],
-        f"{record.turn}.{record.step}",
-        record.attempt,
-        _share(found.sections),
-        _share(found.contexts),
-        found.content_status.value,
-        found.fault.value if found.fault else "-",
-    )
-
-
-def _share(found: Sequence[Found]) -> str:
-    return f"{sum(one.fault is None for one in found)}/{len(found)}"
-
-
-def verdict_json(
-    results: Iterable[tuple[TraceRecord, Verification]], *, texts: bool
-) -> list[dict[str, Any]]:
-    """Give the detail document of each record; texts only where they were asked for."""
-    records: list[dict[str, Any]] = [
-        detail_document(record, found)["record"] for record, found in results
-    ]
-    return records if texts else [_without_texts(record) for record in records]
-
-
-def _without_texts(record: dict[str, Any]) -> dict[str, Any]:
-    bare = {key: item for key, item in record.items() if key not in ("systemMessages", "failure")}
-    for key in ("sections", "contexts"):
-        if key in bare:
-            bare[key] = [{k: v for k, v in part.items() if k != "text"} for part in bare[key]]
-    return bare
 
 
 # --- differences -----------------------------------------------------------------------------

@@ -47,6 +47,7 @@ from tavern_trace.schema import (
     Draw,
     FailureRef,
     Part,
+    Privacy,
     Reference,
     SessionRef,
     Source,
@@ -232,6 +233,7 @@ RECORD = Table(
         _text("compilerFingerprint", "compiler_fingerprint", _OPTIONAL),
         _optional("changes", "changes", CHANGES),
         Row("draws", "draws", *_arrays(*structure(DRAW)), _FILLED),
+        Row("privacy", "privacy", nullable(choice(Privacy)), same, _OPTIONAL),
     ),
 )
 

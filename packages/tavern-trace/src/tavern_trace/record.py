@@ -153,7 +153,7 @@ def observe_stream(
             contexts=with_context_refs(record.contexts, history, request),
         )
     delivery = Delivery(
-        log_cut_seq=history.cut if history else None,
+        log_cut_seq=history.cut if history and history.cut >= 0 else None,
         session_version=history.format_version if history else None,
         system_hashes=hashes,
         assembly_verified=index is not None,
@@ -184,7 +184,7 @@ def note_parameters(record: TraceRecord, parameters: Mapping[str, object]) -> Tr
     Fields: `requested`, `effective`, `fallbacks` (one for each setting that was withdrawn),
     `attempt`. Texts of resources have no place in them, and are left out when written.
     """
-    return evolve(record, parameters=freeze_object(parameters))
+    return redact(evolve(record, parameters=freeze_object(parameters)))
 
 
 def observe_message(

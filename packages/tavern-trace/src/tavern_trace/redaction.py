@@ -7,8 +7,9 @@ Source: the plugin contract, sections D6, D7 and K13.
 """
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
-from attrs import evolve
+from attrs import evolve, fields, has
 
 from tavern_trace._json import (
     EMPTY,
@@ -20,6 +21,7 @@ from tavern_trace._json import (
     as_object,
     as_text,
 )
+from tavern_trace._tables import Foreign
 from tavern_trace.errors import SchemaError
 from tavern_trace.schema import BODY_STORAGE, VERDICTS, ContentStatus, Privacy, TraceRecord
 
@@ -145,20 +147,34 @@ def redact_audit(audit: JsonObject, privacy: Privacy) -> JsonObject:
     return as_object(_blank(_AUDIT)(audit))
 
 
-def redact(record: TraceRecord, privacy: Privacy | str) -> TraceRecord:
-    """Make a record say no more than a privacy allows.
+def redact(record: TraceRecord, privacy: Privacy | str | None = None) -> TraceRecord:
+    """Make a record say no more than a privacy allows; None: its own.
 
     Strict: no keys and matches, no names of entries, groups and users, no stop texts, no messages
     of remarks, no purposes of draws, no unknown fields. Numbers, hashes, ids, reasons, names of
-    parts and resources stay. Raises ValueError for an unknown privacy.
+    parts and resources stay. What is added to a strict record is made strict, too. Raises
+    ValueError for an unknown privacy.
     """
-    if Privacy(privacy) is not Privacy.STRICT:
+    wanted = record.privacy if privacy is None else Privacy(privacy)
+    if wanted is not Privacy.STRICT:
         return record
-    foreign = evolve(record.foreign, fields=EMPTY)
+    strict: TraceRecord = _known_only(record)
     return evolve(
-        record,
+        strict,
         audit=None if record.audit is None else redact_audit(record.audit, Privacy.STRICT),
         parameters=record.parameters and as_object(_blank(_PARAMETERS)(record.parameters)),
-        draws=tuple(evolve(draw, purpose="") for draw in record.draws),
-        foreign=foreign,
+        draws=tuple(evolve(draw, purpose="") for draw in strict.draws),
+        privacy=Privacy.STRICT,
     )
+
+
+def _known_only(value: Any) -> Any:  # noqa: ANN401 - a record, or whatever one holds
+    """Leave unknown fields out, at every level of a record."""
+    if isinstance(value, Foreign):
+        return evolve(value, fields=EMPTY)
+    if isinstance(value, tuple):
+        return tuple(map(_known_only, value))
+    if not has(type(value)):
+        return value
+    held = {one.name: _known_only(getattr(value, one.name)) for one in fields(type(value))}
+    return evolve(value, **held)

@@ -18,7 +18,7 @@ from tavern_trace._tables import Foreign
 from tavern_trace.codec import OMITTED_LAYOUT, dump_record, record_from_json, record_to_json
 from tavern_trace.errors import SchemaError, StoreTooLargeError
 from tavern_trace.hashing import encode_json
-from tavern_trace.redaction import strip_bodies
+from tavern_trace.redaction import redact, strip_bodies
 from tavern_trace.schema import SCHEMA_VERSION, ContentStatus, TraceRecord
 from tavern_trace.status import RecordStatus
 
@@ -211,6 +211,7 @@ def _same(one: StoredRow, other: StoredRow) -> bool:
 def _bounded(record: TraceRecord, limits: StoreLimits, data: bytes | None = None) -> StoredRow:
     """Make a row of a record; `data` is its JSON, if it is at hand and without bodies."""
     if data is None:
+        record = redact(record)
         data = dump_record(record)
     if len(data) > limits.one_row_bytes:
         record = omitted(record)

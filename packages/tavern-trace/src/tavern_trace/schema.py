@@ -272,6 +272,8 @@ class TraceRecord:
     compiler_fingerprint: str | None = None
     changes: Changes | None = None
     draws: tuple[Draw, ...] = ()
+    privacy: Privacy | None = None
+    """Strict: names are left out, of what comes later, too; None: nothing is."""
     foreign: Foreign = NOTHING_FOREIGN
 
     @property

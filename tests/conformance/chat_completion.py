@@ -27,10 +27,12 @@ from tavern_compiler import (
     ProjectionTools,
     PromptMessage,
     Rewrite,
+    ScriptLists,
     Variables,
     expand_with,
     project_messages,
     prompt_inputs,
+    rewrite_with,
 )
 from tavern_format import (
     CharacterCard,
@@ -42,6 +44,7 @@ from tavern_format import (
     Role,
     message_from_json,
     parse_preset,
+    parse_regex_scripts,
 )
 from tavern_matcher import Activated, DepthBlock, EntryId, Placement
 from tests.conformance._cases import Case

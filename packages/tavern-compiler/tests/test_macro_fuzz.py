@@ -18,7 +18,11 @@ from tavern_compiler import (
     expand_macros,
 )
 
-TEXT_COUNTS = {MacroProfile.NEW: 20_000, MacroProfile.LEGACY: 4_000}
+TEXT_COUNTS = {
+    MacroProfile.NEW: 20_000,
+    MacroProfile.LEGACY: 4_000,
+    MacroProfile.DSH_TAVERN: 4_000,
+}
 PIECES = (
     *(
         "{{",

@@ -22,6 +22,8 @@ from tavern_compiler import (
     ProjectionSettings,
     ProjectionTools,
     PromptMessage,
+    Rewritten,
+    TextToRewrite,
     Variables,
     expand_with,
     project_messages,
@@ -282,11 +284,11 @@ def test_the_state_of_macros_goes_through_all_texts_in_order() -> None:
 
 
 def test_scripts_see_place_and_depth() -> None:
-    seen: list[tuple[str, ScriptPlacement, int | None]] = []
+    seen: list[tuple[str, ScriptPlacement, float | None]] = []
 
-    def rewrite(text: str, place: ScriptPlacement, depth: int | None) -> str:
-        seen.append((text, place, depth))
-        return f"<{text}>"
+    def rewrite(given: TextToRewrite) -> Rewritten:
+        seen.append((given.text, given.placement, given.depth))
+        return Rewritten(text=f"<{given.text}>", state=given.state)
 
     given = ProjectionInput(
         preset=preset_of(["chatHistory"]),

@@ -20,6 +20,8 @@ from tavern_format import (
     RegexScript,
     UnsupportedVersionError,
     WorldBook,
+    card_picture,
+    card_to_json,
     dump_card,
     dump_card_charx,
     dump_card_png,
@@ -284,6 +286,27 @@ def test_a_png_holds_the_card_for_old_and_new_readers() -> None:
     renamed = dump_card_png(attrs.evolve(card, name="Eve"))
     assert parse_card(renamed).value.name == "Eve"
     assert renamed.count(b"tEXtchara") == renamed.count(b"tEXtccv3") == 1
+
+
+@pytest.mark.parametrize("document", [V1, {"char_name": "Ada", "char_persona": "D"}])
+def test_a_card_without_a_label_gets_one_when_it_becomes_v2(document: dict[str, Any]) -> None:
+    written = card_to_json(parse_card(encoded(document)).value, CardSpec.V2)
+    assert (written["spec"], written["spec_version"]) == ("chara_card_v2", "2.0")
+
+
+def test_a_png_of_an_older_card_can_do_without_the_copy_for_v3() -> None:
+    png = dump_card_png(parse_card(encoded(V2)).value, v3_copy=False)
+    assert (png.count(b"tEXtchara"), png.count(b"tEXtccv3")) == (1, 0)
+    assert parse_card(png).value.raw == V2
+    both = dump_card_png(parse_card(encoded(V3)).value, v3_copy=False)
+    assert (both.count(b"tEXtchara"), both.count(b"tEXtccv3")) == (1, 1)
+
+
+def test_the_picture_of_a_card_is_without_card_texts() -> None:
+    png = dump_card_png(parse_card(encoded(V2)).value)
+    card = parse_card(png).value
+    assert card_picture(card) == strip_card_chunks(png)
+    assert card_picture(CharacterCard(name="Ada")) is None
 
 
 def test_a_png_with_a_broken_first_payload_falls_back_to_the_next() -> None:

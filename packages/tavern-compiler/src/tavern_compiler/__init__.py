@@ -2,17 +2,19 @@
 
 from tavern_compiler._macro_variables import MacroRefusal
 from tavern_compiler._version import __version__
-from tavern_compiler.call_config import CallConfig
-from tavern_compiler.compile import Profile, UserInjection, compile_profile
+from tavern_compiler.audit import Audit, BookAudit, audit_to_json
+from tavern_compiler.call_config import CallConfig, call_config_json
+from tavern_compiler.compile import compile_profile
 from tavern_compiler.errors import CompilerError, MacroError, ProfileTooLargeError
 from tavern_compiler.inputs import (
+    BookRef,
     CharacterOptions,
     CompileInput,
     ResourceRef,
     SystemPromptMode,
     User,
 )
-from tavern_compiler.lore import LoreEntry, LoreSide, lore_entries
+from tavern_compiler.lore import LoreChannel, LoreEntry, LoreSide, lore_entries
 from tavern_compiler.macro_context import (
     GroupMember,
     HostFacts,
@@ -33,6 +35,7 @@ from tavern_compiler.macros import (
     expand_macros,
 )
 from tavern_compiler.parts import Part, PartSource, Relationship, SourceKind
+from tavern_compiler.profile import LoreLimit, Profile, UserInjection
 from tavern_compiler.regex_scripts import apply_regex_scripts
 from tavern_compiler.regex_values import (
     ScriptCall,
@@ -45,6 +48,7 @@ from tavern_compiler.regex_values import (
     ScriptSettings,
     ScriptUse,
 )
+from tavern_compiler.rules import CompileProfile
 from tavern_compiler.snapshot import (
     PromptSnapshot,
     SnapshotEntry,
@@ -69,6 +73,7 @@ from tavern_compiler.st_input import (
     ProjectionInput,
     ProjectionProfile,
     ProjectionSettings,
+    ReasoningSettings,
 )
 from tavern_compiler.st_macros import (
     CardTexts,
@@ -104,12 +109,16 @@ from tavern_compiler.st_snapshot_parts import snapshot_of, snapshot_parts
 
 __all__ = [
     "MACROS",
+    "Audit",
     "AuthorsNote",
+    "BookAudit",
+    "BookRef",
     "CallConfig",
     "CardTexts",
     "CharacterOptions",
     "ChatOverrides",
     "CompileInput",
+    "CompileProfile",
     "CompilerError",
     "CountTokens",
     "Dropped",
@@ -126,7 +135,9 @@ __all__ = [
     "HistoryMessage",
     "HostFacts",
     "InstructTexts",
+    "LoreChannel",
     "LoreEntry",
+    "LoreLimit",
     "LoreSide",
     "Macro",
     "MacroCall",
@@ -156,6 +167,7 @@ __all__ = [
     "PromptInputs",
     "PromptMessage",
     "PromptSnapshot",
+    "ReasoningSettings",
     "Relationship",
     "ResourceRef",
     "Rewrite",
@@ -180,6 +192,8 @@ __all__ = [
     "Variables",
     "__version__",
     "apply_regex_scripts",
+    "audit_to_json",
+    "call_config_json",
     "compile_profile",
     "dump_frozen_run",
     "dump_prompt_snapshot",

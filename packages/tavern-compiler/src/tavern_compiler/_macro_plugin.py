@@ -15,7 +15,7 @@ from attrs import frozen
 
 from tavern_compiler._js_json import plain_text
 from tavern_compiler._js_number import number_text, to_number
-from tavern_compiler._macro_run import LimitRefusal, Run, Span
+from tavern_compiler._macro_run import LimitRefusal, Noted, Run
 from tavern_compiler._macro_variables import MacroRefusal
 from tavern_compiler._text import JS_WHITE_SPACE, trim
 from tavern_compiler.macro_context import MacroContext
@@ -24,7 +24,6 @@ from tavern_format import Diagnostic, Severity
 
 _PASSES = 5
 _MOST_DICE = 100
-_LEFT_OUT = "it is left out"
 _HIGHEST_DRAW = 0.999999
 _BLANK = f"[{JS_WHITE_SPACE}]*"
 _FLAGS = re.IGNORECASE | re.ASCII | re.DOTALL
@@ -141,26 +140,25 @@ def _with_fields(run: Run, context: MacroContext, text: str) -> str:
         nonlocal shown
         value = "" if shown else field_text(context, "persona")
         shown = True
-        return _noted(run, found["name"], found.span(), value, "persona")
+        return _given(run, Noted(found["name"], found.span(), field="persona"), value)
 
     def card(found: re.Match[str]) -> str:
         name = found["name"].lower()
         value = field_text(context, _ATTRIBUTES.get(name, name))
-        return _noted(run, found["name"], found.span(), value, _FIELD_NAMES.get(name, name))
+        field = _FIELD_NAMES.get(name, name)
+        return _given(run, Noted(found["name"], found.span(), field=field), value)
 
     return _FIELDS.sub(card, _PERSONA.sub(persona, text))
 
 
-def _noted(
-    run: Run, name: str, span: Span, value: str, field: str | None = None, *, drew: bool = False
-) -> str:
+def _given(run: Run, made: Noted, value: str) -> str:
+    """Count and note a value; beyond a limit the macro stays."""
     try:
         run.step(1)
         run.spend(len(value))
     except LimitRefusal as refusal:
-        run.refuse(name, span, refusal)
-        return _broken(name)
-    run.note(name, span, result=value, drew=drew, field=field)
+        return _kept(run, made, refusal)
+    run.note(made.name, made.span, result=value, drew=made.drew, field=made.field)
     return value
 
 
@@ -171,18 +169,23 @@ def _replaced(run: Run, context: MacroContext, inside: str, start: int) -> str:
     if found is None:
         message = f"A macro at characters {span[0]}-{span[1]} is unknown to the plugin and removed."
         run.diagnostics.append(Diagnostic("MACRO_REMOVED", Severity.WARNING, "", message))
-        return _noted(run, body.partition(":")[0], span, "")
+        return _given(run, Noted(body.partition(":")[0], span), "")
     name, groups, give = found
+    made = Noted(name, span)
+    if name in run.without:
+        return _kept(run, made, MacroRefusal("it is left out"), inside)
     drawn = run.drawn
     try:
-        if name in run.without:
-            raise MacroRefusal(_LEFT_OUT)
-        run.step(1)
         value = give(_Call(run, context, groups))
     except MacroRefusal as refusal:
-        run.refuse(name, span, refusal)
-        return _broken(inside)
-    return _noted(run, name, span, value, drew=run.drawn > drawn)
+        return _kept(run, made, refusal, inside)
+    return _given(run, made._replace(drew=run.drawn > drawn), value)
+
+
+def _kept(run: Run, made: Noted, refusal: MacroRefusal, inside: str | None = None) -> str:
+    """Leave a macro broken up, so that no later pass takes it for one."""
+    run.refuse(made.name, made.span, refusal)
+    return f"{{ {{{made.name if inside is None else inside}}} }}"
 
 
 def _row(body: str) -> tuple[str, tuple[str, ...], _Give] | None:
@@ -191,8 +194,3 @@ def _row(body: str) -> tuple[str, tuple[str, ...], _Give] | None:
         if found is not None:
             return name, found.groups(), give
     return None
-
-
-def _broken(inside: str) -> str:
-    """Give a macro that stays, so that no later pass takes it for one."""
-    return f"{{ {{{inside}}} }}"

@@ -6,7 +6,7 @@ Source: SillyTavern 1.19.0, public/script.js (Generate) and public/scripts/opena
 (setOpenAIMessages).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from enum import IntEnum
 from typing import Any
 
@@ -43,6 +43,8 @@ class CoreMessage:
     """Its number in the whole chat."""
     message: ChatMessage
     text: str
+    reasoned: bool = False
+    """Whether its reasoning stands in front of it."""
 
     @property
     def narrator(self) -> bool:
@@ -112,16 +114,17 @@ def history(
                 "\r", ""
             ),
             name=one.message.name,
-            sources=(
-                MessageSource(
-                    kind=MessageSourceKind.CHAT,
-                    identifier=str(one.index),
-                    field=f"{one.index}/text",
-                ),
-            ),
+            sources=tuple(_sources(one)),
         )
         for one in reversed(core)
     )
+
+
+def _sources(one: CoreMessage) -> Iterator[MessageSource]:
+    for part in (*(("extra/reasoning",) if one.reasoned else ()), "text"):
+        yield MessageSource(
+            kind=MessageSourceKind.CHAT, identifier=str(one.index), field=f"{one.index}/{part}"
+        )
 
 
 def _role(one: CoreMessage) -> str:

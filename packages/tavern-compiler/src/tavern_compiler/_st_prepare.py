@@ -22,6 +22,7 @@ from tavern_compiler._st_extensions import (
     persona_source,
 )
 from tavern_compiler._st_lore import LoreTexts, expand_lore, finished_lore, lore_texts, rewrite_lore
+from tavern_compiler._st_reasoning import with_reasoning
 from tavern_compiler.st_input import (
     ExtensionPosition,
     ProjectionInput,
@@ -49,6 +50,8 @@ class Prepared:
     macros: Macros
     lore: LoreTexts
     table: ExtensionTable
+    reasoned: frozenset[int]
+    """Numbers of the messages whose reasoning is sent."""
 
 
 def scope_of(given: ProjectionInput) -> MacroScope:
@@ -78,7 +81,7 @@ def prepare(
     bias, macros = _st_chat.bias(given, macros)
     fields, macros = read_fields(given, macros)
     notes, macros = depth_notes(given, fields, macros)
-    core, macros = _st_chat.core_chat(given, macros)
+    core, macros = with_reasoning(given, *_st_chat.core_chat(given, macros))
     lore, macros = _lore(given, macros, profile)
     examples, macros = _examples(given, fields, lore, macros)
     outlets = {} if given.skip_notes else {name: one.text for name, one in lore.outlets.items()}
@@ -107,7 +110,8 @@ def prepare(
         in_group=given.group is not None,
         sources=_sources(given, fields, lore),
     )
-    return Prepared(inputs=inputs, macros=macros, lore=lore, table=table)
+    reasoned = frozenset(one.index for one in core if one.reasoned)
+    return Prepared(inputs=inputs, macros=macros, lore=lore, table=table, reasoned=reasoned)
 
 
 def _lore(

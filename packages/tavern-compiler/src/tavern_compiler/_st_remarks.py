@@ -12,7 +12,8 @@ from tavern_compiler.st_input import ProjectionInput
 from tavern_format import Diagnostic, PersonaPosition, Severity
 
 _BESIDE_NOTE = frozenset({PersonaPosition.TOP_AN, PersonaPosition.BOTTOM_AN})
-_NOT_SENT = ("media", "file", "files", "tool_invocations", "reasoning")
+_NOT_SENT = ("media", "file", "files", "tool_invocations")
+_REASONING = "reasoning"
 
 
 def remarks(given: ProjectionInput, prepared: Prepared) -> Iterator[Diagnostic]:
@@ -29,7 +30,8 @@ def remarks(given: ProjectionInput, prepared: Prepared) -> Iterator[Diagnostic]:
         message = "This place of the persona is an old one that SillyTavern knows no more."
         yield _warning("PERSONA_PLACE_OLD", "/persona/position", message)
     for at, said in enumerate(given.chat):
-        extras = [name for name in _NOT_SENT if said.extra.get(name) and not said.is_system]
+        names = _NOT_SENT if at in prepared.reasoned else (*_NOT_SENT, _REASONING)
+        extras = [name for name in names if said.extra.get(name) and not said.is_system]
         if extras:
             message = f"Only the text of the message is sent, without: {', '.join(extras)}."
             yield _warning("MESSAGE_EXTRA_NOT_SENT", f"/chat/{at}/extra", message)

@@ -16,13 +16,21 @@ def trim(text: str) -> str:
 
 def utf16_length(text: str) -> int:
     """Count the UTF-16 code units: what JavaScript calls the length."""
-    return len(text.encode("utf-16-le", "surrogatepass")) // 2
+    return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 def to_utf8(text: str) -> bytes:
     """Encode as Node does: half a surrogate pair becomes U+FFFD."""
-    units = text.encode("utf-16-le", "surrogatepass")
-    return units.decode("utf-16-le", "replace").encode()
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        units = text.encode("utf-16-le", "surrogatepass")
+        return units.decode("utf-16-le", "replace").encode()
+
+
+def utf8_length(text: str) -> int:
+    """Count the bytes in UTF-8."""
+    return len(text) if text.isascii() else len(to_utf8(text))
 
 
 def text_hash(text: str) -> str:

@@ -29,16 +29,33 @@ class CallConfig:
     stop: tuple[str, ...] = ()
 
 
-def call_config(preset: Preset | None) -> CallConfig:
-    """Read the settings that a host can take from a preset."""
+def call_config(preset: Preset | None, *, other_max_tokens: bool = True) -> CallConfig:
+    """Read the settings that a host can take from a preset.
+
+    `other_max_tokens` tells whether `max_tokens` counts where `openai_max_tokens` is no size.
+    """
     if preset is None:
         return CallConfig()
+    own = preset.reply_size_tokens
+    absent = own is None and preset.raw.get("openai_max_tokens") is None
+    other = preset.raw.get("max_tokens") if absent or other_max_tokens else None
     return CallConfig(
         temperature=_finite(preset.temperature),
-        max_tokens=_positive(preset.reply_size_tokens) or _positive(preset.raw.get("max_tokens")),
+        max_tokens=_positive(own) or _positive(other),
         reasoning_effort=preset.reasoning_effort if preset.reasoning_effort in EFFORTS else None,
         stop=_stops(preset.raw.get("stop")),
     )
+
+
+def call_config_json(config: CallConfig) -> dict[str, object]:
+    """Write what is set under the host's names: temperature, maxTokens, reasoningEffort, stop."""
+    fields = {
+        "temperature": config.temperature,
+        "maxTokens": config.max_tokens,
+        "reasoningEffort": config.reasoning_effort,
+        "stop": list(config.stop) or None,
+    }
+    return {key: value for key, value in fields.items() if value is not None}
 
 
 def _finite(value: object) -> float | None:

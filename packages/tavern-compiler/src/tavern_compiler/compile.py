@@ -5,75 +5,26 @@ Owns the sequence of the steps and the size limit. Must not know what a step doe
 Source: the plugin contract, sections A1, A4 and A8.
 """
 
-from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
 
-from attrs import evolve, field, frozen
+from attrs import evolve, frozen
 
-from tavern_compiler._text import to_utf8, trim, utf16_length
-from tavern_compiler.call_config import CallConfig, call_config
+from tavern_compiler._text import trim, utf8_length, utf16_length
+from tavern_compiler.call_config import call_config
 from tavern_compiler.errors import ProfileTooLargeError
-from tavern_compiler.fallback import fallback_actions
-from tavern_compiler.inputs import (
-    CompileInput,
-    SystemPromptMode,
-    char_name,
-    character_texts,
-    user_name,
-)
-from tavern_compiler.lore import highest, lore_diagnostics, side_of
-from tavern_compiler.macro_context import Variables
+from tavern_compiler.fallback import fallback_actions, late_actions
+from tavern_compiler.inputs import CompileInput
+from tavern_compiler.job import Action, Consumed, Job, Step, job_of
+from tavern_compiler.lore import LoreEntry, candidate_count, lore_diagnostics, ranked
 from tavern_compiler.markers import MARKERS
 from tavern_compiler.order import OrderedPrompts, order_prompts
-from tavern_compiler.parts import Part, name_parts
+from tavern_compiler.parts import SEPARATOR, name_parts
+from tavern_compiler.profile import LoreLimit, Profile, UserInjection
 from tavern_compiler.prompts import prompt_action
-from tavern_compiler.steps import Action, Consumed, Job, Step, macro_settings
+from tavern_compiler.steps import lore_side, stray_side
 from tavern_compiler.unsent import unsent_diagnostics
 from tavern_format import Diagnostic, Severity
-
-SEPARATOR = "\n\n"
-"""Between the texts of two parts."""
-MAX_LORE_ENTRIES = 4096
-
-
-@frozen(kw_only=True)
-class UserInjection:
-    """What became of the user's description."""
-
-    selected: bool = False
-    description_available: bool = False
-    description_utf16: int = 0
-    description_insertions: int = 0
-    """0 or 1."""
-    description_placement: str = "none"
-    """`none`, `preset-marker:<identifier>`, `preset-macro:<identifier>` or `fallback`."""
-
-
-@frozen(kw_only=True)
-class Profile:
-    """The result of a compile."""
-
-    parts: tuple[Part, ...] = ()
-    call_config: CallConfig = field(factory=CallConfig)
-    system_prompt_mode: SystemPromptMode = SystemPromptMode.APPEND
-    active_lore: tuple[str, ...] = ()
-    """Qualified ids of the entries that stand in a part, in the order they were given."""
-    user_injection: UserInjection = field(factory=UserInjection)
-    variables: Variables = field(factory=Variables)
-    """The stores of macro variables after the last part."""
-    diagnostics: tuple[Diagnostic, ...] = ()
-    """Paths lead into the `CompileInput`."""
-
-    @property
-    def system_text(self) -> str:
-        """The texts of all parts, with an empty line between two."""
-        return SEPARATOR.join(part.text for part in self.parts)
-
-    @property
-    def size_utf8_bytes(self) -> int:
-        """Bytes of the system text in UTF-8."""
-        return len(to_utf8(self.system_text))
 
 
 def compile_profile(given: CompileInput) -> Profile:
@@ -81,87 +32,134 @@ def compile_profile(given: CompileInput) -> Profile:
 
     Prompts come in the preset's order with markers filled, then whatever of persona, card and lore
     no prompt asked for. Of lore that does not fit the limit the lowest order is left out, with a
-    diagnostic. Raises ProfileTooLargeError when the rest alone does not fit.
+    diagnostic. Raises ProfileTooLargeError when the rest alone does not fit, and ValueError where
+    dice give no number of at least 0 and below 1.
     """
-    profile = _compile(given, min(len(given.lore), MAX_LORE_ENTRIES))
-    if profile.size_utf8_bytes > given.max_profile_bytes:
-        return _shortened(given)
-    return profile
+    choice = _choice(given)
+    profile = _compile(given, choice, choice.count)
+    if profile.size_utf8_bytes <= given.max_profile_bytes:
+        return _limited(profile, choice, choice.count, profile.size_utf8_bytes)
+    return _shortened(given, choice, profile.size_utf8_bytes)
 
 
-def _shortened(given: CompileInput) -> Profile:
-    """Keep as much lore of the highest order as fits."""
+@frozen
+class _Choice:
+    """The lore of a compile, and what of it is tried at all."""
+
+    lore: tuple[LoreEntry, ...]
+    places: Sequence[int]
+    """From the entry that stays longest to the one that goes first."""
+    count: int
+    """So many, from the first, are tried."""
+    max_input_bytes: int
+
+
+def _choice(given: CompileInput) -> _Choice:
+    lore = given.fired()
+    places = ranked(lore, by_order=given.rules.highest_order_stays)
+    most = 2 * given.max_profile_bytes
+    return _Choice(lore, places, candidate_count(lore, places, most), most)
+
+
+def _shortened(given: CompileInput, choice: _Choice, measured_bytes: int) -> Profile:
+    """Keep as many entries, from the first ranked on, as fit.
+
+    Sizes follow from the contents but for macros, so a guess is right or nearly so; what is left
+    between what fits and what does not is halved until it is known.
+    """
     limit = given.max_profile_bytes
-    smallest = _compile(given, 0).size_utf8_bytes
-    if smallest > limit:
-        raise ProfileTooLargeError(actual_bytes=smallest, limit_bytes=limit)
-    counts = range(min(len(given.lore), MAX_LORE_ENTRIES) + 1)
-    fitting = bisect_right(counts, limit, key=lambda count: _compile(given, count).size_utf8_bytes)
-    return _compile(given, fitting - 1)
+    best, fitting, failing = _compile(given, choice, 0), 0, choice.count
+    if best.size_utf8_bytes > limit:
+        raise ProfileTooLargeError(actual_bytes=best.size_utf8_bytes, limit_bytes=limit)
+    guess = _guess(choice, limit - best.size_utf8_bytes)
+    guesses = iter((guess, guess + 1, guess - 1))
+    while failing - fitting > 1:
+        count = next((one for one in guesses if fitting < one < failing), 0)
+        count = count or (fitting + failing) // 2
+        tried = _compile(given, choice, count)
+        if tried.size_utf8_bytes <= limit:
+            best, fitting = tried, count
+        else:
+            failing = count
+    return _limited(best, choice, fitting, measured_bytes)
 
 
-def _compile(given: CompileInput, lore_count: int) -> Profile:
-    job = _job(given, lore_count)
-    ordered = order_prompts(given.preset, given.trigger)
-    steps = _run(job, ordered)
+def _guess(choice: _Choice, left_bytes: int) -> int:
+    sizes = (
+        utf8_length(trim(choice.lore[place].content)) + len(SEPARATOR)
+        for place in choice.places[: choice.count]
+    )
+    return sum(used <= left_bytes for used in accumulate(sizes))
+
+
+def _limited(profile: Profile, choice: _Choice, kept: int, measured_bytes: int) -> Profile:
+    """Say what of the lore is left out."""
+    omitted = len(choice.lore) - kept
+    if not omitted:
+        return profile
+    limit = LoreLimit(
+        max_profile_bytes=profile.given.max_profile_bytes,
+        max_lore_input_bytes=choice.max_input_bytes,
+        measured_bytes=measured_bytes,
+        retained_entries=kept,
+        omitted_entries=omitted,
+    )
+    message = (
+        f"{omitted} of {len(choice.lore)} lore entries are left out"
+        f" to keep the profile within {limit.max_profile_bytes} bytes."
+    )
+    found = Diagnostic("TAVERN_PROFILE_LORE_LIMITED", Severity.WARNING, "/lore", message)
+    return evolve(profile, lore_limit=limit, diagnostics=(*profile.diagnostics, found))
+
+
+def _compile(given: CompileInput, choice: _Choice, lore_count: int) -> Profile:
+    kept = sorted(choice.places[:lore_count])
+    job = job_of(given, tuple((place, choice.lore[place]) for place in kept))
+    ordered = order_prompts(given.preset, given.trigger, job.rules)
+    steps = _run(job, _actions(job, ordered), Consumed(variables=given.macros.variables))
+    late = _run(job, late_actions(given.lore_channel), steps[-1].consumed)
+    parts = name_parts(part for step in steps for part in step.parts)
     return Profile(
-        parts=name_parts(part for step in steps for part in step.parts),
-        call_config=call_config(given.preset),
+        given=given,
+        parts=parts,
+        late_parts=name_parts((part for step in late for part in step.parts), len(parts)),
+        call_config=call_config(given.preset, other_max_tokens=job.rules.other_max_tokens),
         system_prompt_mode=given.system_prompt_mode,
-        active_lore=tuple(
-            entry.qualified_id
-            for _, entry in job.lore
-            if trim(entry.content) and side_of(entry) is not None
-        ),
-        user_injection=_user_injection(job, steps[-1].consumed),
-        variables=steps[-1].consumed.variables,
+        active_lore=tuple(_active(job)),
+        user_injection=_user_injection(job, late[-1].consumed),
+        variables=late[-1].consumed.variables,
         diagnostics=(
             *ordered.diagnostics,
-            *(found for step in steps for found in step.diagnostics),
-            *lore_diagnostics(job.lore),
+            *(found for step in (*steps, *late) for found in step.diagnostics),
+            *lore_diagnostics(job.lore, stray=stray_side(job)),
             *unsent_diagnostics(given),
-            *_limit_diagnostics(given, len(given.lore) - lore_count),
         ),
     )
 
 
-def _job(given: CompileInput, lore_count: int) -> Job:
-    texts = character_texts(given)
-    persona = trim(given.user.description) if given.user else ""
-    context = evolve(
-        given.macros,
-        user=user_name(given),
-        char=char_name(given),
-        description=texts.get("description", ""),
-        personality=texts.get("personality", ""),
-        scenario=texts.get("scenario", ""),
-        message_examples=texts.get("messageExample", ""),
-        persona=persona,
-    )
-    lore = highest(given.lore, lore_count)
-    return Job(
-        given=given, texts=texts, lore=lore, persona=persona, context=context,
-        macro_settings=macro_settings(given.macros),
-    )  # fmt: skip
-
-
-def _run(job: Job, ordered: OrderedPrompts) -> list[Step]:
+def _actions(job: Job, ordered: OrderedPrompts) -> Iterator[Action]:
     off = {
         MARKERS[placed.identifier]: placed.path
         for placed in ordered.prompts
         if not placed.enabled and placed.identifier in MARKERS
     }
-    actions = (
-        *(prompt_action(placed) for placed in ordered.prompts if placed.enabled),
-        *fallback_actions(off),
-    )
+    for placed in ordered.prompts:
+        if placed.enabled:
+            yield prompt_action(placed, job.rules)
+    yield from fallback_actions(off)
 
-    first = Consumed(variables=job.given.macros.variables)
 
+def _run(job: Job, actions: Iterable[Action], consumed: Consumed) -> list[Step]:
     def next_step(step: Step, action: Action) -> Step:
         return action(job, step.consumed)
 
-    return list(accumulate(actions, next_step, initial=Step(consumed=first)))
+    return list(accumulate(actions, next_step, initial=Step(consumed=consumed)))
+
+
+def _active(job: Job) -> Iterator[str]:
+    for _, entry in job.lore:
+        if trim(entry.content) and lore_side(job, entry) is not None:
+            yield job.given.qualified_id(entry)
 
 
 def _user_injection(job: Job, consumed: Consumed) -> UserInjection:
@@ -172,12 +170,3 @@ def _user_injection(job: Job, consumed: Consumed) -> UserInjection:
         description_insertions=int(consumed.persona is not None),
         description_placement=consumed.persona or "none",
     )
-
-
-def _limit_diagnostics(given: CompileInput, omitted: int) -> Iterator[Diagnostic]:
-    if omitted:
-        message = (
-            f"{omitted} of {len(given.lore)} lore entries are left out"
-            f" to keep the profile within {given.max_profile_bytes} bytes."
-        )
-        yield Diagnostic("TAVERN_PROFILE_LORE_LIMITED", Severity.WARNING, "/lore", message)

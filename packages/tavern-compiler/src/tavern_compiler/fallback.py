@@ -10,19 +10,10 @@ from collections.abc import Iterator, Mapping
 from attrs import evolve
 
 from tavern_compiler.inputs import FALLBACK_FIELDS
-from tavern_compiler.lore import LoreSide
+from tavern_compiler.job import Action, Consumed, Job, Step
+from tavern_compiler.lore import LoreChannel, LoreSide
 from tavern_compiler.markers import Marker, MarkerKind
-from tavern_compiler.steps import (
-    Action,
-    Consumed,
-    Job,
-    Step,
-    field_step,
-    info,
-    lore_step,
-    persona_step,
-    warning,
-)
+from tavern_compiler.steps import field_step, info, lore_step, persona_step, warning
 from tavern_format import Diagnostic
 
 
@@ -36,6 +27,21 @@ def fallback_actions(off: Mapping[Marker, str]) -> Iterator[Action]:
         yield _field_fallback(name, off)
     for side in LoreSide:
         yield _lore_fallback(side, off)
+
+
+def late_actions(channel: LoreChannel) -> Iterator[Action]:
+    """List the steps for the group of its own that lore may stand in.
+
+    They come behind all others, so that nothing a macro in lore stores can change what stands in
+    front.
+    """
+    if channel is LoreChannel.LATE:
+        for side in LoreSide:
+            yield _late(side)
+
+
+def _late(side: LoreSide) -> Action:
+    return lambda job, consumed: lore_step(job, consumed, side)
 
 
 def _persona_fallback(job: Job, consumed: Consumed, off: Mapping[Marker, str]) -> Step:
@@ -59,7 +65,7 @@ def _field_fallback(name: str, off: Mapping[Marker, str]) -> Action:
 
 def _lore_fallback(side: LoreSide, off: Mapping[Marker, str]) -> Action:
     def act(job: Job, consumed: Consumed) -> Step:
-        if side in consumed.lore:
+        if side in consumed.lore or job.given.lore_channel is LoreChannel.LATE:
             return Step(consumed=consumed)
         step = lore_step(job, consumed, side)
         return _with(

@@ -8,14 +8,16 @@ Source: the plugin contract, sections A1, A4 and A6.
 from collections.abc import Callable, Mapping
 from enum import StrEnum
 
-from attrs import field, frozen
+from attrs import Attribute, field, frozen
 from attrs.validators import ge, le
 
 from tavern_compiler._text import trim
-from tavern_compiler.lore import LoreEntry
+from tavern_compiler.lore import LoreChannel, LoreEntry, lore_entries
 from tavern_compiler.macro_context import MacroContext
 from tavern_compiler.parts import SourceKind
+from tavern_compiler.rules import RULES, CompileProfile, Rules
 from tavern_format import CharacterCard, Preset
+from tavern_matcher import MatchResult
 
 KIB = 1024
 DEFAULT_PROFILE_BYTES = 512 * KIB
@@ -57,6 +59,26 @@ class ResourceRef:
 
     id: str
     revision: str | None = None
+    name: str = ""
+    """For people; goes into the audit."""
+
+
+@frozen(kw_only=True)
+class BookRef(ResourceRef):
+    """The same of a world book, and why it takes part."""
+
+    embedded: bool = False
+    """Whether it is the book inside the card."""
+    bindings: tuple[str, ...] = ()
+    """Who brought it in: `session`, `user`, `preset`, `character`."""
+
+
+def _one_source_of_lore(
+    given: "CompileInput", attribute: "Attribute[MatchResult | None]", value: MatchResult | None
+) -> None:
+    if value is not None and given.lore:
+        message = f"lore comes from either lore or {attribute.name}, not from both"
+        raise ValueError(message)
 
 
 @frozen(kw_only=True)
@@ -67,7 +89,9 @@ class CompileInput:
     character: CharacterCard | None = None
     user: User | None = None
     lore: tuple[LoreEntry, ...] = ()
-    """Fired entries in their order: see `lore_entries`."""
+    """Fired entries in their order. Give these, or the result of a match."""
+    match: MatchResult | None = field(default=None, validator=_one_source_of_lore, repr=False)
+    """Stands for `lore_entries(match.placement)`, and brings its decisions into the audit."""
     options: CharacterOptions = field(factory=CharacterOptions)
     include_greeting: bool = True
     """Only while the opening lasts: no answer yet, and at most one message of the user."""
@@ -77,14 +101,37 @@ class CompileInput:
     char_name: str = ""
     """Stands in front of the card's own names."""
     resources: Mapping[SourceKind, ResourceRef] = field(factory=dict)
-    """Of preset, character and user; lore names its own book."""
+    """Of preset, character and user."""
+    books: Mapping[str, BookRef] = field(factory=dict)
+    """By the name that entries give for their book; one that is not here is named by that."""
     max_profile_bytes: int = field(
         default=DEFAULT_PROFILE_BYTES, validator=[ge(1), le(MAX_PROFILE_BYTES)]
     )
-    """UTF-8 bytes of all parts together."""
+    """UTF-8 bytes of all parts together, with what stands between them."""
+    lore_channel: LoreChannel = LoreChannel.SYSTEM
+    profile: CompileProfile = CompileProfile.SAFE
     macros: MacroContext = field(factory=MacroContext)
-    """What macros stand for beside names, card and persona, which come from the other values.
-    Without dice or a time the macros that need them stay as they are, with a diagnostic."""
+    """What macros stand for beside card and persona, which come from the other values. Its names
+    count where neither these nor the card give one. Without dice or a time the macros that need
+    them stay as they are, with a diagnostic."""
+
+    @property
+    def rules(self) -> Rules:
+        """Give the column of the rule table."""
+        return RULES[self.profile]
+
+    def fired(self) -> tuple[LoreEntry, ...]:
+        """List the lore, from wherever it comes: `/lore/<n>` in a diagnostic is the n-th."""
+        return self.lore if self.match is None else lore_entries(self.match.placement)
+
+    def book_id(self, entry: LoreEntry) -> str:
+        """Give the id of an entry's book."""
+        ref = self.books.get(entry.book)
+        return entry.book if ref is None else ref.id
+
+    def qualified_id(self, entry: LoreEntry) -> str:
+        """Give `<book id>:<uid>`."""
+        return f"{self.book_id(entry)}:{entry.uid}"
 
 
 FALLBACK_FIELDS = (
@@ -141,9 +188,9 @@ def char_name(given: CompileInput) -> str:
     """Name the character: the first of all its names that is not blank."""
     card = given.character
     names = (given.char_name, *(() if card is None else (card.nickname, card.name)))
-    return next((name for name in names if trim(name)), "Assistant")
+    return next((name for name in names if trim(name)), given.macros.char)
 
 
 def user_name(given: CompileInput) -> str:
     """Name the user."""
-    return (given.user.name if given.user else "") or "User"
+    return (given.user.name if given.user else "") or given.macros.user

@@ -10,10 +10,12 @@ from collections.abc import Iterable
 from enum import StrEnum
 
 import attrs
-from attrs import evolve, frozen
+from attrs import frozen
 
-from tavern_compiler._text import text_hash, to_utf8, utf16_length
+from tavern_compiler._text import text_hash, utf8_length, utf16_length
 
+SEPARATOR = "\n\n"
+"""Between the texts of two parts."""
 PART_PREFIX = "pmp-dsh-tavern:part:"
 PROVENANCE = "section-contributors"
 _ORDINAL_DIGITS = 4
@@ -59,65 +61,17 @@ class PartSource:
     """`<resource id>:<entry id>`."""
 
     @property
-    def size_chars(self) -> int:
-        """Code points; a surrogate pair is one."""
-        return size_chars(self.text)
-
-    @property
-    def size_utf16(self) -> int:
-        """UTF-16 code units."""
-        return utf16_length(self.text)
-
-    @property
-    def size_utf8_bytes(self) -> int:
-        """Bytes in UTF-8."""
-        return len(to_utf8(self.text))
-
-    @property
-    def hash(self) -> str:
-        """SHA-256 of the text, lower-case hex."""
-        return text_hash(self.text)
-
-
-@frozen(kw_only=True)
-class Part:
-    """One section of the prompt."""
-
-    name: str = ""
-    """A label for this result only: it holds the part's number."""
-    text: str = attrs.field(repr=False)
-    sources: tuple[PartSource, ...]
-    """In the order in which they went in; the first one names the part."""
-    provenance: str = PROVENANCE
-
-    @property
-    def size_chars(self) -> int:
-        """Code points; a surrogate pair is one."""
-        return size_chars(self.text)
-
-    @property
-    def size_utf16(self) -> int:
-        """UTF-16 code units."""
-        return utf16_length(self.text)
-
-    @property
-    def size_utf8_bytes(self) -> int:
-        """Bytes in UTF-8."""
-        return len(to_utf8(self.text))
-
-    @property
-    def hash(self) -> str:
-        """SHA-256 of the text, lower-case hex."""
-        return text_hash(self.text)
-
-
-def size_chars(text: str) -> int:
+    def size_chars(text: str) -> int:
     """Count code points as JavaScript's string iterator does."""
+    if text.isascii():
+        return len(text)
     return len(text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass"))
 
 
-def name_parts(parts: Iterable[Part]) -> tuple[Part, ...]:
+def name_parts(parts: Iterable[Part], first: int = 0) -> tuple[Part, ...]:
     """Number the parts that have a text, leave the others out, and name them.
+
+    `first` is the number of the first one.
 
     >>> source = PartSource(kind=SourceKind.PRESET, field="prompts/3/content", text="x")
     >>> name_parts([Part(text="x", sources=(source,))])[0].name
@@ -125,7 +79,13 @@ def name_parts(parts: Iterable[Part]) -> tuple[Part, ...]:
     """
     kept = (part for part in parts if part.text)
     return tuple(
-        evolve(part, name=_name(ordinal, part.sources[0])) for ordinal, part in enumerate(kept)
+        Part(
+            name=_name(ordinal, part.sources[0]),
+            text=part.text,
+            sources=part.sources,
+            provenance=part.provenance,
+        )
+        for ordinal, part in enumerate(kept, start=first)
     )
 
 

@@ -5,26 +5,27 @@ Owns overrides and the once-only rule of markers. Must not know what comes befor
 Source: the plugin contract, sections A4 to A6, with the repairs that COMPATIBILITY.md lists.
 """
 
+import re
 from collections.abc import Callable, Mapping
 
 from attrs import evolve, frozen
 
-from tavern_compiler.lore import LoreSide
-from tavern_compiler.macros import Expansion, MacroUse, at_path
+from tavern_compiler._text import JS_WHITE_SPACE
+from tavern_compiler.job import Action, Consumed, Job, Step
+from tavern_compiler.lore import LoreChannel, LoreSide
+from tavern_compiler.macros import Expansion, at_path
 from tavern_compiler.markers import MARKERS, Marker, MarkerKind
 from tavern_compiler.order import PlacedPrompt
 from tavern_compiler.parts import PartSource, Relationship, SourceKind
+from tavern_compiler.rules import Rules
 from tavern_compiler.steps import (
     CONTRIBUTORS,
     FIELD_PATHS,
     FIELD_REMARKS,
     PERSONA,
-    Action,
-    Consumed,
-    Job,
-    Step,
     contributors,
     field_step,
+    fields_of,
     info,
     lore_step,
     part_of,
@@ -33,6 +34,9 @@ from tavern_compiler.steps import (
     warning,
 )
 from tavern_format import Diagnostic
+
+_BLANK = f"[{JS_WHITE_SPACE}]*"
+_ORIGINAL = re.compile(rf"\{{\{{{_BLANK}original{_BLANK}\}}\}}", re.IGNORECASE | re.ASCII)
 
 
 @frozen
@@ -64,9 +68,11 @@ OVERRIDES: Mapping[str, Override] = {
 """By identifier of the prompt."""
 
 
-def prompt_action(placed: PlacedPrompt) -> Action:
+def prompt_action(placed: PlacedPrompt, rules: Rules) -> Action:
     """Choose the step for one prompt that is switched on."""
-    marker = MARKERS.get(placed.identifier)
+    marker = None
+    if placed.prompt.marker or not rules.slots_by_flag:
+        marker = MARKERS.get(placed.identifier)
     if marker is not None:
         return lambda job, consumed: _MARKER_STEPS[marker.kind](job, consumed, placed, marker)
     if placed.prompt.marker:
@@ -87,7 +93,7 @@ def _repeated(consumed: Consumed, placed: PlacedPrompt) -> Step:
 def _character_marker(job: Job, consumed: Consumed, placed: PlacedPrompt, marker: Marker) -> Step:
     if marker.target not in job.texts:
         return Step(consumed=consumed)
-    if marker.target in consumed.fields:
+    if job.rules.slots_once and marker.target in consumed.fields:
         return _repeated(consumed, placed)
     return field_step(job, consumed, marker.target)
 
@@ -101,7 +107,9 @@ def _persona_marker(job: Job, consumed: Consumed, placed: PlacedPrompt, _: Marke
 
 
 def _lore_marker(job: Job, consumed: Consumed, placed: PlacedPrompt, marker: Marker) -> Step:
-    if marker.target in consumed.lore:
+    if job.given.lore_channel is LoreChannel.LATE:
+        return Step(consumed=consumed)
+    if job.rules.slots_once and marker.target in consumed.lore:
         return _repeated(consumed, placed)
     return lore_step(job, consumed, LoreSide(marker.target))
 
@@ -124,7 +132,8 @@ class _Shown:
 
     expansion: Expansion
     sources: tuple[PartSource, ...]
-    used: tuple[MacroUse, ...]
+    further: tuple[Expansion, ...] = ()
+    """Other texts whose macros show in it."""
     fields: frozenset[str] = frozenset()
     diagnostics: tuple[Diagnostic, ...] = ()
 
@@ -132,18 +141,26 @@ class _Shown:
 def _text_step(job: Job, consumed: Consumed, placed: PlacedPrompt) -> Step:
     """Emit a prompt with a text of its own, or the card's text in its place."""
     override = OVERRIDES.get(placed.identifier)
-    if override is None or override.field not in job.texts or override.field in consumed.fields:
+    if override is None or not _has_override(job, consumed, override):
         shown = _own_text(job, consumed, placed)
     elif placed.prompt.forbid_overrides:
         shown = _own_text(job, consumed, placed)
         shown = evolve(shown, diagnostics=(*shown.diagnostics, override.forbidden))
+    elif job.rules.original_is_raw:
+        shown = _composed_text(job, consumed, placed, override.field)
     else:
         shown = _override_text(job, consumed, placed, override.field)
+    used = (shown.expansion, *shown.further)
     return Step(
-        consumed=_after(consumed, shown, f"preset-macro:{placed.identifier}"),
-        parts=(part_of(shown.expansion, *shown.sources, *contributors(job, shown.used)),),
+        consumed=_after(job, consumed, shown, f"preset-macro:{placed.identifier}"),
+        parts=(part_of(shown.expansion, *shown.sources, *contributors(job, *used)),),
         diagnostics=shown.diagnostics,
     )
+
+
+def _has_override(job: Job, consumed: Consumed, override: Override) -> bool:
+    done = job.rules.override_once and override.field in consumed.fields
+    return override.field in job.texts and not done
 
 
 def _own_text(job: Job, consumed: Consumed, placed: PlacedPrompt) -> _Shown:
@@ -151,7 +168,6 @@ def _own_text(job: Job, consumed: Consumed, placed: PlacedPrompt) -> _Shown:
     return _Shown(
         own,
         (_prompt_source(job, placed),),
-        own.used,
         diagnostics=at_path(own.diagnostics, f"{placed.path}/content"),
     )
 
@@ -163,38 +179,56 @@ def _override_text(job: Job, consumed: Consumed, placed: PlacedPrompt, name: str
     after = evolve(consumed, variables=own.expansion.variables)
     shown = job.expand(job.texts[name], context, after)
     keeps = any(use.name == "original" for use in shown.used)
+    found = _overridden(job, placed, name, shown, keeps=keeps)
+    if not keeps:
+        return found
+    return evolve(
+        found, further=(own.expansion,), diagnostics=(*own.diagnostics, *found.diagnostics)
+    )
+
+
+def _composed_text(job: Job, consumed: Consumed, placed: PlacedPrompt, name: str) -> _Shown:
+    """Write the prompt into the card's text first, and run the macros of both together."""
+    own, text = placed.prompt.content, job.texts[name]
+    composed = _ORIGINAL.sub(lambda _: own, text)
+    shown = job.expand(composed, job.context_after(consumed), consumed)
+    return _overridden(job, placed, name, shown, keeps=bool(_ORIGINAL.search(text)))
+
+
+def _overridden(
+    job: Job, placed: PlacedPrompt, name: str, shown: Expansion, *, keeps: bool
+) -> _Shown:
     relationship = Relationship.INPUT if keeps else Relationship.PLACEMENT_ONLY
     remark = FIELD_REMARKS.get(name)
     return _Shown(
         shown,
         (
-            evolve(own.sources[0], relationship=relationship),
+            evolve(_prompt_source(job, placed), relationship=relationship),
             source_of(job, SourceKind.CHARACTER, name, job.texts[name]),
         ),
-        (*own.used, *shown.used) if keeps else shown.used,
-        frozenset({name}),
-        (
-            *(own.diagnostics if keeps else ()),
+        fields=frozenset({name}),
+        diagnostics=(
             *at_path(shown.diagnostics, f"/character/{FIELD_PATHS[name]}"),
             *(() if remark is None else (remark,)),
         ),
     )
 
 
-def _after(consumed: Consumed, shown: _Shown, placement: str) -> Consumed:
+def _after(job: Job, consumed: Consumed, shown: _Shown, placement: str) -> Consumed:
     """Add what the macros of a prompt have shown."""
-    names = {use.field for use in shown.used if use.result_chars}
-    persona = placement if PERSONA in names and consumed.persona is None else consumed.persona
-    fields = {name for name in CONTRIBUTORS if name in names}
+    used = [use for one in (shown.expansion, *shown.further) for use in one.used]
+    has_persona = any(use.field == PERSONA and use.result_chars for use in used)
+    persona = placement if has_persona and consumed.persona is None else consumed.persona
+    fields = fields_of(job, *used).intersection(CONTRIBUTORS) if job.rules.macros_consume else ()
     return evolve(
         consumed,
-        fields=consumed.fields | shown.fields | fields,
+        fields=consumed.fields.union(shown.fields, fields),
         persona=persona,
         variables=shown.expansion.variables,
     )
 
 
 def _prompt_source(job: Job, placed: PlacedPrompt) -> PartSource:
-    name = f"prompts/{placed.index}/content"
+    name = f"prompts/{placed.number}/content"
     source = source_of(job, SourceKind.PRESET, name, placed.prompt.content)
     return evolve(source, identifier=placed.identifier, role=placed.role)

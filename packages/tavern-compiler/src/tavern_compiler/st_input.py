@@ -104,6 +104,19 @@ class GroupChat:
 
 
 @frozen(kw_only=True)
+class ReasoningSettings:
+    """Whether what earlier answers were thought out with is sent, with SillyTavern's defaults."""
+
+    send: bool = False
+    max_messages: float = 1
+    """How many messages have theirs, from the newest on."""
+    prefix: str = "<think>"
+    suffix: str = "</think>"
+    separator: str = "\n"
+    """Between suffix and answer."""
+
+
+@frozen(kw_only=True)
 class ProjectionSettings:
     """What a user has set outside of the preset, with SillyTavern's defaults."""
 
@@ -114,6 +127,7 @@ class ProjectionSettings:
     strip_examples: bool = False
     collapse_newlines: bool = False
     """In fields of cards only."""
+    reasoning: ReasoningSettings = field(factory=ReasoningSettings)
     user_bias: str = ""
     """Start of every answer, where the chat names none."""
     completion_source: str | None = None

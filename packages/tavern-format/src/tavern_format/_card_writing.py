@@ -185,7 +185,8 @@ def _labelled(written: JsonObject, spec: CardSpec, card: CharacterCard) -> JsonO
     """Say which specification it is; what the file said stays where nobody changed it."""
     read_as = recognise_label(written)
     version = written.get("spec_version")
-    if card.origin is not None and read_as is spec and card.spec_version == version_text(version):
+    said = card.origin is not None and _shape(card) in LABELS
+    if said and read_as is spec and card.spec_version == version_text(version):
         return written
     label, usual = LABELS[spec]
     own = card.spec_version if card.spec is spec and card.spec_version else usual

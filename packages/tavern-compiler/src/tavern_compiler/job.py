@@ -1,0 +1,159 @@
+"""What all steps of a compile share: the job, what is consumed, what a step gives, how macros run.
+
+A step turns what is consumed so far into parts and what is consumed then; nothing is changed in
+place. Must not know which steps there are.
+
+Source: the plugin contract, sections A4 to A7.
+"""
+
+from collections.abc import Callable, Mapping
+
+from attrs import evolve, field, frozen
+
+from tavern_compiler._macro_variables import MacroRefusal
+from tavern_compiler._text import trim
+from tavern_compiler.inputs import CompileInput, char_name, character_texts, user_name
+from tavern_compiler.lore import NumberedLore
+from tavern_compiler.macro_context import MacroContext, Variables
+from tavern_compiler.macro_table import Macro, MacroCall
+from tavern_compiler.macros import (
+    MACROS,
+    Expansion,
+    MacroProfile,
+    MacroSettings,
+    expand_macros,
+    names_only,
+)
+from tavern_compiler.parts import Part
+from tavern_compiler.rules import Rules
+from tavern_format import Diagnostic
+
+
+@frozen(kw_only=True)
+class Consumed:
+    """What stands in a part already and is not appended again."""
+
+    fields: frozenset[str] = frozenset()
+    """Of the card."""
+    lore: frozenset[str] = frozenset()
+    """Sides."""
+    persona: str | None = None
+    """Where the persona stands: `preset-marker:<identifier>`, `preset-macro:<identifier>`,
+    `fallback`."""
+    variables: Variables = field(factory=Variables)
+    """Of macros, as the parts before have left them."""
+
+
+@frozen(kw_only=True)
+class Step:
+    """What one step gives."""
+
+    consumed: Consumed
+    parts: tuple[Part, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+
+@frozen(kw_only=True)
+class Job:
+    """What all steps share."""
+
+    given: CompileInput
+    rules: Rules
+    texts: Mapping[str, str]
+    """Fields of the card that may be sent, trimmed, in fallback order."""
+    lore: tuple[NumberedLore, ...]
+    """What of the lore fits."""
+    persona: str
+    context: MacroContext
+    """With the persona, whether or not it stands somewhere already."""
+    names: MacroContext
+    """The same without card and persona: for the card's own fields."""
+    without_persona: MacroContext
+    macro_settings: MacroSettings
+    shares_variables: bool
+
+    def context_after(self, consumed: Consumed) -> MacroContext:
+        """Give the macros' values: the persona is shown once only."""
+        return self.without_persona if consumed.persona else self.context
+
+    def expand(self, text: str, context: MacroContext, consumed: Consumed) -> Expansion:
+        """Expand the macros of a text, with the variables as they are by then."""
+        variables = consumed.variables
+        if "{" in text and variables is not context.variables:
+            context = evolve(context, variables=variables)
+        expansion = expand_macros(text, context, self.macro_settings)
+        if self.shares_variables and "{" in text:
+            return expansion
+        return evolve(expansion, variables=variables)
+
+
+Action = Callable[[Job, Consumed], Step]
+
+
+def job_of(given: CompileInput, lore: tuple[NumberedLore, ...]) -> Job:
+    """Prepare what all steps of one compile share."""
+    rules = given.rules
+    texts = character_texts(given)
+    persona = trim(given.user.description) if given.user else ""
+    context = evolve(
+        given.macros,
+        user=user_name(given),
+        char=char_name(given),
+        description=texts.get("description", ""),
+        personality=texts.get("personality", ""),
+        scenario=texts.get("scenario", ""),
+        message_examples=texts.get("messageExample", ""),
+        persona=persona,
+    )
+    alone = given.character is None and given.user is None and not lore
+    return Job(
+        given=given,
+        rules=rules,
+        texts=texts,
+        lore=lore,
+        persona=persona,
+        context=context,
+        names=names_only(context),
+        without_persona=evolve(context, persona=""),
+        macro_settings=_settings(rules.macro_profile, context),
+        shares_variables=rules.shares_variables or alone,
+    )
+
+
+def _repeated_original(_: MacroCall, context: MacroContext) -> str:
+    if context.original is None:
+        message = "nothing is replaced here"
+        raise MacroRefusal(message)
+    return context.original
+
+
+_SECTION_MACROS = (
+    Macro(
+        name="mesExamples",
+        value=lambda call, _: call.field("message_examples"),
+        field="messageExample",
+    ),
+    Macro(name="original", value=_repeated_original),
+)
+"""Rows that differ in sections: examples without headings, `{{original}}` as often as it stands."""
+
+_Kind = tuple[MacroProfile, bool, bool]
+
+
+def _settings_of(profile: MacroProfile, *, dice: bool, time: bool) -> MacroSettings:
+    idle = (row for row in MACROS if (row.draws and not dice) or (row.reads_clock and not time))
+    without = frozenset(name for row in idle for name in row.names)
+    return MacroSettings(macros=_SECTION_MACROS, without=without, profile=profile)
+
+
+_SETTINGS: Mapping[_Kind, MacroSettings] = {
+    (profile, dice, time): _settings_of(profile, dice=dice, time=time)
+    for profile in (MacroProfile.NEW, MacroProfile.DSH_TAVERN)
+    for dice in (False, True)
+    for time in (False, True)
+}
+"""By engine, and whether there are dice and a time: without them not what needs them is run."""
+
+
+def _settings(profile: MacroProfile, context: MacroContext) -> MacroSettings:
+    return _SETTINGS[profile, context.dice is not None, context.now is not None]

@@ -104,7 +104,12 @@ request = trace.SentRequest(system="text")
 store = trace.put(trace.TraceStore(), record)
 old = trace.load_legacy_assemblies(OLD_RECORDS)
 
+scripts = compiler.ScriptLists(shared=fmt.parse_regex_scripts(SCRIPT).value.scripts)
+
 CALLS: Calls = {
+    "tavern_compiler.apply_regex_scripts": lambda: compiler.apply_regex_scripts(
+        "a banana", scripts, compiler.ScriptCall(placement=1), macro_context
+    ),
     "tavern_compiler.compile_profile": lambda: compiler.compile_profile(
         compiler.CompileInput(character=card)
     ),
@@ -132,6 +137,11 @@ CALLS: Calls = {
         frozen_run.inputs, asked.preset, count_tokens=len
     ),
     "tavern_compiler.prompt_inputs": lambda: compiler.prompt_inputs(asked),
+    "tavern_compiler.rewrite_with": lambda: compiler.rewrite_with(scripts)(
+        compiler.TextToRewrite(
+            text="a", placement=fmt.Placement.USER_INPUT, scope=compiler.MacroScope()
+        )
+    ),
     "tavern_compiler.snapshot_of": lambda: compiler.snapshot_of(
         projected, matcher.match(index, scan).placement
     ),

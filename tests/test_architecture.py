@@ -59,7 +59,7 @@ BOUNDARIES = {
             siblings=frozenset(
                 {"tavern_format", "tavern_matcher", "tavern_compiler", "tavern_trace"}
             ),
-            third_parties=frozenset({"attrs", "filelock"}),
+            third_parties=frozenset({"attrs", "filelock", "starlette", "uvicorn"}),
             stdlib=COMMON | {"datetime", "hashlib"},
             pure=("domain", "service"),
         ),

@@ -3,7 +3,8 @@
 Must not name a file, a socket or a library.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
 JsonObject = Mapping[str, Any]
@@ -85,10 +86,18 @@ class SessionMemories(Protocol):
 class BytesFile(Protocol):
     """One file that has a form of its own and is replaced as a whole."""
 
+    def revision(self) -> object:
+        """Give a value that differs whenever the file has changed; None without a file."""
+        ...
+
     def read(self) -> bytes | None:
         """Give what is kept; None if nothing is. Raises StoreError."""
         ...
 
-    def change(self, change: Callable[[bytes | None], bytes]) -> None:
-        """Replace what is kept by what is made of it, while nobody else can. Raises StoreError."""
+    def write(self, data: bytes) -> None:
+        """Put bytes in the place of the others, at once. Raises StoreError."""
+        ...
+
+    def exclusive(self) -> AbstractContextManager[None]:
+        """Keep other writers out, those of other processes included. Raises StoreError."""
         ...

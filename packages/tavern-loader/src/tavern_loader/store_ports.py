@@ -4,12 +4,13 @@ Must not name a file or a folder. Documents are JSON objects: what they mean is 
 `domain.documents`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
 from attrs import field, frozen
 
+from tavern_loader.domain.documents import Kind
 from tavern_loader.ports import JsonObject
 
 Change = Callable[[dict[str, Any]], dict[str, Any]]
@@ -115,3 +116,13 @@ class Stores:
     """What only this loader keeps: it has no place in the files of the shared shape."""
     exclusive: Callable[[], AbstractContextManager[None]]
     """Keeps other writers out while several stores are changed."""
+
+    def documents(self, kind: Kind) -> Documents:
+        """Give the documents of a kind."""
+        found: Mapping[Kind, Documents] = {
+            Kind.PRESET: self.presets,
+            Kind.CHARACTER: self.characters,
+            Kind.WORLD_BOOK: self.world_books,
+            Kind.USER: self.users,
+        }
+        return found[kind]

@@ -169,6 +169,21 @@ def clear_claimed(pending: PendingInput) -> PendingInput:
     return evolve(pending, claimed=(), claimed_omitted=0, claim_event_seqs=())
 
 
+def reclaim(pending: PendingInput, earlier: PendingInput) -> PendingInput:
+    """Put back a batch that was read for a step that is now prepared again.
+
+    `earlier` is the inbox as it was when it was read.
+    """
+    both = (*earlier.claimed, *pending.claimed)
+    seqs = (*earlier.claim_event_seqs, *pending.claim_event_seqs)
+    return evolve(
+        pending,
+        claimed=both[-pending.bounds.scan_messages :],
+        claimed_omitted=earlier.claimed_omitted + pending.claimed_omitted,
+        claim_event_seqs=seqs[-MAX_CLAIM_SEQS:],
+    )
+
+
 def replay(
     empty: PendingInput, events: Iterable[tuple[str, object, int | None]], *, is_running: bool
 ) -> PendingInput:

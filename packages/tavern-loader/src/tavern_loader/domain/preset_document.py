@@ -25,8 +25,8 @@ from tavern_loader.domain.js_values import (
 
 MAX_STOPS = 16
 SOURCE_FORMAT = "sillytavern-chat-completion"
-_EFFORTS = frozenset({"low", "medium", "high", "xhigh"})
-_ROLES = {"system": "system", "assistant": "assistant", "model": "assistant"}
+EFFORTS = frozenset({"low", "medium", "high", "xhigh"})
+ROLES = {"system": "system", "assistant": "assistant", "model": "assistant"}
 _SAMPLERS = (
     "temperature",
     "frequency_penalty",
@@ -123,14 +123,15 @@ def is_replacing(document: JsonObject) -> bool:
 # --- reading ---------------------------------------------------------------------------------
 
 
-def _identifier(prompt: JsonObject, index: int) -> str:
+def identifier_of(prompt: JsonObject, index: int) -> str:
+    """Name a prompt, by its place where it has no name."""
     return text_of(prompt.get("identifier")).strip() or f"prompt-{index + 1}"
 
 
 def _chosen_order(raw: JsonObject) -> JsonObject | None:
     """Choose the order of the id that counts, else the one that names most of the prompts."""
     prompts = list_of(raw.get("prompts"))
-    known = {_identifier(object_of(prompt), at) for at, prompt in enumerate(prompts)}
+    known = {identifier_of(object_of(prompt), at) for at, prompt in enumerate(prompts)}
     orders = [
         object_of(one)
         for one in list_of(raw.get("prompt_order"))
@@ -174,9 +175,9 @@ def _prompt(raw: JsonObject, index: int) -> dict[str, Any]:
         "injectionDepth": number_of(raw.get("injection_depth")),
     }
     return {
-        "identifier": _identifier(raw, index),
+        "identifier": identifier_of(raw, index),
         "name": name_of(raw.get("name"), f"Prompt {index + 1}"),
-        "role": _ROLES.get(text_of(raw.get("role")), "user"),
+        "role": ROLES.get(text_of(raw.get("role")), "user"),
         "content": text_of(raw.get("content")),
         "enabled": raw.get("enabled") is True,
         "marker": raw.get("marker") is True,
@@ -194,8 +195,8 @@ def _sampling(raw: JsonObject) -> dict[str, Any]:
     held = {
         "temperature": number_of(raw.get("temperature")),
         "maxTokens": whole_of(raw.get("max_tokens") if tokens is None else tokens, 1),
-        "reasoningEffort": effort if effort in _EFFORTS else None,
-        "stop": _stops(stop) if isinstance(stop, list) else None,
+        "reasoningEffort": effort if effort in EFFORTS else None,
+        "stop": stops_of(stop) if isinstance(stop, list) else None,
     }
     st = {key: raw[key] for key in _SAMPLERS if key in raw}
     return {
@@ -204,7 +205,8 @@ def _sampling(raw: JsonObject) -> dict[str, Any]:
     }
 
 
-def _stops(value: object) -> list[str]:
+def stops_of(value: object) -> list[str]:
+    """Take the texts that end an answer, at most 16."""
     return [one for one in strings_of(value) if one][:MAX_STOPS]
 
 
@@ -235,7 +237,7 @@ def _numbered(document: JsonObject) -> Iterator[tuple[str, JsonObject]]:
     """List the prompts of a document, each with an identifier of its own."""
     taken: set[str] = set()
     for at, found in enumerate(map(object_of, list_of(document.get("prompts")))):
-        identifier = _identifier(found, at)
+        identifier = identifier_of(found, at)
         if identifier in taken:
             identifier = f"{identifier}#{at + 1}"
         taken.add(identifier)

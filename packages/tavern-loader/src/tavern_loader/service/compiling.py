@@ -51,13 +51,13 @@ class StepInput:
     session_id: str
     chat_id: str
     """The session that all forks go back to: `{{pick}}` picks the same in all of them."""
-    turn: int
-    step: int
+    turn: int = 0
+    step: int = 0
     seq: int = 0
     """Number of the next event of the log."""
     resolved: Resolved = field(repr=False)
-    history: History = field(repr=False)
-    activation: ActivationContext = field(repr=False)
+    history: History = field(factory=History, repr=False)
+    activation: ActivationContext = field(factory=ActivationContext, repr=False)
     base: Checkpoint = START
     """What the steps before have left."""
     shared_variables: Mapping[str, object] = field(factory=dict, repr=False)
@@ -119,28 +119,43 @@ def run_step(given: StepInput) -> StepResult:
     return StepResult(given=given, match=matched, compiled=compiled, profile=profile, after=after)
 
 
-def private_variables(done: StepResult) -> frozenset[str]:
-    """Name the chat's variables that may hold something of an input that was not kept.
+@frozen(kw_only=True)
+class PrivateVariables:
+    """Names of variables that may hold something of an input that is not kept."""
+
+    local: frozenset[str] = frozenset()
+    shared: frozenset[str] = frozenset()
+
+
+def private_variables(done: StepResult) -> PrivateVariables:
+    """Find the variables that may hold something of an input.
 
     A preset can put the latest message into a variable. Inputs are kept in memory only, so such a
     variable is found out by compiling without the input, and without those found out before.
     """
-    given, variables = done.given, done.profile.variables.local
-    private = given.base.private & variables.keys()
+    given, variables = done.given, done.profile.variables
+    known = given.base.private & variables.local.keys()
+    before = done.compiled.macros.variables
     unread = len(given.activation.pending)
-    if variables == given.base.variables or not (unread or private):
-        return private
-    macros = done.compiled.macros
-    spoken = macros.chat.messages
+    if variables == before or not (unread or known):
+        return PrivateVariables(local=known)
+    spoken = done.compiled.macros.chat.messages
     blank = (*spoken[: len(spoken) - unread], *((_UNREAD_IN_MACROS,) * unread))
-    known = {name: value for name, value in given.base.variables.items() if name not in private}
+    local = {name: value for name, value in before.local.items() if name not in known}
     muted = evolve(
-        macros,
-        chat=evolve(macros.chat, messages=blank),
-        variables=evolve(macros.variables, local=known),
+        done.compiled.macros,
+        chat=evolve(done.compiled.macros.chat, messages=blank),
+        variables=evolve(before, local=local),
     )
-    other = compile_profile(evolve(done.compiled, macros=muted)).variables.local
-    return frozenset(name for name, value in variables.items() if other.get(name) != value)
+    other = compile_profile(evolve(done.compiled, macros=muted)).variables
+    return PrivateVariables(
+        local=_differing(variables.local, other.local),
+        shared=_differing(variables.shared, other.shared),
+    )
+
+
+def _differing(ours: Mapping[str, object], other: Mapping[str, object]) -> frozenset[str]:
+    return frozenset(name for name, value in ours.items() if other.get(name) != value)
 
 
 # --- what macros and scan see ----------------------------------------------------------------

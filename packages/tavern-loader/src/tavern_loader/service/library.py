@@ -1,83 +1,24 @@
-"""What a session has bound, and the parsed resources behind it.
+"""What sessions have bound, and everything behind it.
 
-Owns the freeze of a session's selection at its first sight, and the way from bound ids to parsed
-resources, which are kept by revision. Must not know files, hosts, or how a prompt is made.
+Owns the freeze of a session's selection at its first sight. What a selection stands for is found by
+`resolving`. Must not know files, hosts, or how a prompt is made.
 
-Source: the plugin contract, sections A9, A10, E1 and F.
+Source: the plugin contract, sections E1 and F.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 
-from attrs import evolve, field, frozen
-
-from tavern_compiler import (
-    CharacterOptions,
-    ResourceRef,
-    SourceKind,
-    SystemPromptMode,
-    User,
-)
-from tavern_format import CharacterCard, Preset
-from tavern_loader.domain.selection import (
-    EMPTY_SELECTION,
-    BindingSource,
-    LoreChannel,
-    Selection,
-    WorldBookSelection,
-)
-from tavern_loader.ports import Clock, JsonObject
-from tavern_loader.service.resources import DEFAULT_SETTINGS, Remark
+from tavern_loader.domain import session_selections, templates
+from tavern_loader.domain.documents import Kind
+from tavern_loader.domain.js_values import id_of, iso_time
+from tavern_loader.domain.selection import Selection
+from tavern_loader.domain.session_selections import require_session_id
+from tavern_loader.ports import Clock
+from tavern_loader.service.resolving import LIBRARY_SETTINGS, BoundBook, Resolved, Resolver
 from tavern_loader.store_ports import Stores
-from tavern_matcher import CharacterStrategy, Index, MatchSettings, NamedBook, compile_index
+from tavern_matcher import MatchSettings
 
-LIBRARY_SETTINGS = evolve(DEFAULT_SETTINGS, character_strategy=CharacterStrategy.GLOBAL_FIRST)
-"""Books of the preset are visited before those of the character, as the contract orders them."""
-
-
-@frozen(kw_only=True)
-class BoundBook:
-    """A world book that a session uses."""
-
-    id: str
-    """Of the document, or `character:<id>:embedded-world-book`."""
-    title: str
-    kind: str
-    """`standalone-world-book` or `embedded-character-book`."""
-    named: NamedBook
-    """Its name is `id`: entries are qualified by it."""
-    sources: tuple[BindingSource, ...] = ()
-    """Why it counts; empty for the book inside the card."""
-    owner_character_id: str | None = None
-    format: str = ""
-    updated_at: str | None = None
-
-
-@frozen(kw_only=True)
-class Resolved:
-    """Everything a selection stands for. What is missing has a diagnostic."""
-
-    selection: Selection
-    world_books: WorldBookSelection
-    preset: Preset | None = None
-    character: CharacterCard | None = None
-    user: User | None = None
-    options: CharacterOptions = field(factory=CharacterOptions)
-    system_prompt_mode: SystemPromptMode = SystemPromptMode.APPEND
-    references: Mapping[SourceKind, ResourceRef] = field(factory=dict)
-    """Ids and revisions of preset, character and user."""
-    books: tuple[BoundBook, ...] = ()
-    """In the order of the contract: session, user, preset, character, inside the card."""
-    index: Index = field(repr=False)
-    """Over `books`; the same object as long as no book of it changes."""
-    documents: JsonObject = field(factory=dict, repr=False)
-    """`resources` of the audit (contract A10), without what matching adds to the books."""
-    diagnostics: tuple[Remark, ...] = ()
-    """`source` is the id the remark is about."""
-
-    @property
-    def lore_channel(self) -> LoreChannel:
-        """Where fired lore goes."""
-        return self.selection.lore_channel
+__all__ = ["LIBRARY_SETTINGS", "BoundBook", "Library", "Resolved"]
 
 
 class Library:
@@ -89,49 +30,104 @@ class Library:
         """Work on stores; `settings` are those of every scan."""
         self._stores = stores
         self._clock = clock
-        self._settings = settings
-        self._selections: dict[str, Selection] = {}
+        self._resolver = Resolver(stores, settings)
 
     def ensure_selection(self, session_id: str, parent_id: str | None = None) -> Selection:
         """Give a session's selection, fixed at its first sight.
 
         A session with a parent, fork or subagent, begins with what its parent has at that moment,
-        any other with the defaults. Raises StoreError if it cannot be kept.
+        any other with the defaults. Raises StoreError if it cannot be read or kept, ValueError for
+        what cannot be the id of a session.
         """
-        if session_id not in self._selections:
-            parent = self._selections.get(parent_id or "")
-            self._selections[session_id] = parent or self.defaults()
-        return self._selections[session_id]
+        known = self._known(session_id)
+        if known is not None:
+            return known
+        with self._stores.exclusive():
+            known = self._known(session_id)
+            if known is not None:
+                return known
+            parent = None if parent_id is None else self._known(parent_id)
+            return self._keep(session_id, self.defaults() if parent is None else parent)
 
     def has_selection(self, session_id: str) -> bool:
-        """Whether a session has been seen."""
-        return session_id in self._selections
+        """Whether a session has been seen. Raises as `selection`."""
+        return self._known(session_id) is not None
 
     def selection(self, session_id: str) -> Selection:
-        """Give a session's selection; for one that was never seen, what it would begin with."""
-        return self._selections.get(session_id) or self.defaults()
+        """Give a session's selection; for one that was never seen, what it would begin with.
+
+        Raises StoreError, ValueError for what cannot be the id of a session.
+        """
+        known = self._known(session_id)
+        return self.defaults() if known is None else known
 
     def defaults(self) -> Selection:
-        """Give what a new session without a parent begins with."""
-        return EMPTY_SELECTION
+        """Give what a new session without a parent begins with.
+
+        That is the chosen session template, else the chosen preset alone. Raises StoreError.
+        """
+        stored = self._stores.templates.read().document
+        chosen = templates.selected_id(stored)
+        if chosen is not None:
+            return templates.find(stored, self._extras(), chosen).selection
+        return Selection(
+            preset_id=id_of(self._stores.preset_state.read().document.get("selectedId"))
+        )
 
     def set_selection(self, session_id: str, selection: Selection) -> Selection:
-        """Replace a session's selection. Raises StoreError if it cannot be kept."""
+        """Replace a session's selection. Raises as `change_selection`."""
         return self.change_selection(session_id, lambda _: selection)
 
     def change_selection(
         self, session_id: str, change: Callable[[Selection], Selection]
     ) -> Selection:
-        """Replace a session's selection by what is made of it, while nobody else can."""
-        self._selections[session_id] = change(self.selection(session_id))
-        return self._selections[session_id]
+        """Replace a session's selection by what is made of it, while nobody else can.
+
+        Raises StoreError if it cannot be read or kept, ValueError for what cannot be the id of a
+        session, and what `change` raises; then nothing has changed.
+        """
+        with self._stores.exclusive():
+            known = self._known(session_id)
+            before = self.defaults() if known is None else known
+            after = change(before)
+            return before if after == known else self._keep(session_id, after)
+
+    def forget_session(self, session_id: str) -> None:
+        """Drop what a session has bound: at its next sight it begins anew. Raises StoreError."""
+        with self._stores.exclusive():
+            self._stores.selections.change(
+                lambda document: session_selections.without_session(document, session_id)
+            )
+
+    def unbind_everywhere(self, kind: Kind, gone: str) -> None:
+        """Take a resource that is no more out of all selections. Raises StoreError."""
+        now = iso_time(self._clock.now_ms())
+        with self._stores.exclusive():
+            self._stores.selections.change(
+                lambda document: session_selections.without_resource(document, kind, gone, now)
+            )
 
     def resolve(self, selection: Selection) -> Resolved:
         """Give the resources of a selection. What cannot be found or read gets a diagnostic."""
-        books: Sequence[BoundBook] = ()
-        return Resolved(
-            selection=selection,
-            world_books=WorldBookSelection(explicit=selection.world_book_ids),
-            books=tuple(books),
-            index=compile_index([book.named for book in books], self._settings),
+        return self._resolver.resolve(selection)
+
+    def _known(self, session_id: str) -> Selection | None:
+        require_session_id(session_id)
+        document = self._stores.selections.read().document
+        return session_selections.find(document, self._extras(), session_id)
+
+    def _keep(self, session_id: str, selection: Selection) -> Selection:
+        # The extras first: what is told of a session that is not kept does no harm.
+        self._stores.extras.change(
+            lambda extras: session_selections.with_channel(
+                extras, "sessions", session_id, selection.lore_channel
+            )
         )
+        now = iso_time(self._clock.now_ms())
+        self._stores.selections.change(
+            lambda document: session_selections.with_selection(document, session_id, selection, now)
+        )
+        return selection
+
+    def _extras(self) -> dict[str, object]:
+        return dict(self._stores.extras.read().document)

@@ -1,0 +1,1 @@
+"""The HTTP API: one ASGI application over the services of the package."""

@@ -1,0 +1,182 @@
+"""What can go wrong with a request, and how each family of routes says it.
+
+Owns status codes and the two shapes of an error. No message holds text of a resource or a body.
+
+Source: the plugin contract, sections D10, E3 and F.
+"""
+
+from collections.abc import Mapping
+from enum import Enum
+from typing import Any
+
+from attrs import frozen
+
+from tavern_loader.domain.settings import SettingsError
+from tavern_loader.errors import (
+    HostError,
+    InputError,
+    LoaderError,
+    NotFoundError,
+    RevisionConflictError,
+)
+
+
+class Shape(Enum):
+    """How an error is written."""
+
+    FLAT = "flat"
+    """`{ok: false, error: message, code}`"""
+    NESTED = "nested"
+    """`{ok: false, error: {code, message, ...}}`"""
+
+
+@frozen(kw_only=True)
+class Family:
+    """Routes that speak of their errors in one way."""
+
+    name: str
+    shape: Shape
+    invalid: str
+    """Code of a request that cannot be understood."""
+    broken: str
+    """Code of a fault on this side."""
+    too_large: str
+    """Code of a body over the limit."""
+
+
+PRESETS = Family(
+    name="presets",
+    shape=Shape.FLAT,
+    invalid="INVALID_PRESET_REQUEST",
+    broken="PRESET_API_ERROR",
+    too_large="PRESET_BODY_TOO_LARGE",
+)
+SETTINGS = Family(
+    name="settings",
+    shape=Shape.FLAT,
+    invalid="INVALID_SETTINGS_REQUEST",
+    broken="SETTINGS_API_ERROR",
+    too_large="SETTINGS_BODY_TOO_LARGE",
+)
+CHARACTERS = Family(
+    name="characters",
+    shape=Shape.NESTED,
+    invalid="INVALID_CHARACTER_REQUEST",
+    broken="CHARACTER_API_ERROR",
+    too_large="ARTIFACT_TOO_LARGE",
+)
+WORLD_BOOKS = Family(
+    name="world books",
+    shape=Shape.NESTED,
+    invalid="INVALID_WORLD_BOOK_REQUEST",
+    broken="WORLD_BOOK_API_ERROR",
+    too_large="WORLD_BOOK_ARTIFACT_TOO_LARGE",
+)
+USERS = Family(
+    name="users",
+    shape=Shape.NESTED,
+    invalid="INVALID_USER_REQUEST",
+    broken="USER_API_ERROR",
+    too_large="USER_BODY_TOO_LARGE",
+)
+TEMPLATES = Family(
+    name="session templates",
+    shape=Shape.NESTED,
+    invalid="INVALID_SESSION_TEMPLATE_REQUEST",
+    broken="SESSION_TEMPLATE_API_ERROR",
+    too_large="SESSION_TEMPLATE_BODY_TOO_LARGE",
+)
+TRACES = Family(
+    name="traces",
+    shape=Shape.FLAT,
+    invalid="INVALID_REQUEST",
+    broken="TRACE_READ_FAILED",
+    too_large="INVALID_REQUEST",
+)
+COMMON = Family(
+    name="api",
+    shape=Shape.FLAT,
+    invalid="INVALID_REQUEST",
+    broken="TAVERN_API_ERROR",
+    too_large="TAVERN_API_BODY_TOO_LARGE",
+)
+
+
+class ApiError(Exception):
+    """A request that is answered with an error."""
+
+    def __init__(
+        self,
+        status: int,
+        code: str,
+        message: str,
+        *,
+        details: Mapping[str, Any] | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        """Keep what the answer says; `details` stand beside code and message."""
+        super().__init__(f"{code}: {message}")
+        self.status = status
+        self.code = code
+        self.message = message
+        self.details = details or {}
+        self.headers = headers or {}
+
+
+def error_body(shape: Shape, error: ApiError) -> dict[str, Any]:
+    """Write an error as a family does."""
+    if shape is Shape.FLAT:
+        return {"ok": False, "error": error.message, "code": error.code, **error.details}
+    details = {"code": error.code, "message": error.message, **error.details}
+    return {"ok": False, "error": details}
+
+
+def as_api_error(family: Family, error: Exception) -> ApiError | None:
+    """Say what the fault of a use case means to a client; None for a defect of ours."""
+    if isinstance(error, ApiError):
+        return error
+    if isinstance(error, SettingsError):
+        return ApiError(400, family.invalid, str(error))
+    if isinstance(error, LoaderError):
+        return ApiError(_status(error), error.code, error.message)
+    return None
+
+
+def defect(family: Family) -> ApiError:
+    """Give the answer to a defect: a fixed text, since the true one may hold anything."""
+    message = "Unable to read prompt data" if family is TRACES else "the request failed here"
+    return ApiError(500, family.broken, message)
+
+
+_STATUS_BY_TYPE: tuple[tuple[type[LoaderError], int], ...] = (
+    (NotFoundError, 404),
+    (RevisionConflictError, 412),
+    (HostError, 502),
+)
+_STATUS_BY_CODE: Mapping[str, int] = {
+    "STORE_BUSY": 503,
+    "STORE_UNREADABLE": 500,
+    "STORE_UNWRITABLE": 500,
+    "SESSION_CONFIGURATION_UNAVAILABLE": 409,
+}
+_STATUS_BY_END: tuple[tuple[str, int], ...] = (
+    ("_NOT_FOUND", 404),
+    ("_ID_EXISTS", 409),
+    ("_LIMIT_REACHED", 409),
+    ("_TOO_LARGE", 413),
+)
+
+
+def _status(error: LoaderError) -> int:
+    for kind, status in _STATUS_BY_TYPE:
+        if isinstance(error, kind):
+            return status
+    if error.code in _STATUS_BY_CODE:
+        return _STATUS_BY_CODE[error.code]
+    if error.code.endswith("_STORAGE_LIMIT_REACHED"):
+        return 413
+    by_end = next((status for end, status in _STATUS_BY_END if error.code.endswith(end)), None)
+    if by_end is not None:
+        return by_end
+    is_input = isinstance(error, InputError) or error.code.startswith("INVALID_")
+    return 400 if is_input else 500

@@ -1,0 +1,171 @@
+"""What a route is: one row that serves dispatch, checks and the published description.
+
+Must not know ASGI.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from attrs import field, frozen
+
+from tavern_loader.adapters.http.faults import ApiError, Family
+from tavern_loader.adapters.http.schema import ID_PATTERN, SESSION_PATTERN, Schema, faults
+from tavern_loader.adapters.http.wire import Answer, Call, read_json
+
+if TYPE_CHECKING:
+    from tavern_loader.adapters.http.services import HttpServices
+
+KIB = 1024
+MIB = 1024 * KIB
+JSON_ONLY = ("application/json",)
+JSON_ANSWER = "application/json"
+
+
+@frozen(kw_only=True)
+class Parameter:
+    """A parameter of a path or a query."""
+
+    name: str
+    schema: Schema
+    about: str
+    required: bool = False
+
+
+SESSION = Parameter(
+    name="sessionId",
+    schema={"type": "string", "pattern": SESSION_PATTERN},
+    about="A session of the host.",
+    required=True,
+)
+WHILE_RUNNING = Parameter(
+    name="whileRunning",
+    schema={"type": "string", "enum": ["allow"]},
+    about="`allow` makes the change although a session that it concerns is running.",
+)
+_RECORD_PATTERN = r"^[A-Za-z0-9._:-]{1,200}$"
+PATH_PARAMETERS: Mapping[str, Parameter] = {
+    parameter.name: parameter
+    for parameter in (
+        *(
+            Parameter(
+                name=name,
+                schema={"type": "string", "pattern": ID_PATTERN},
+                about=f"Id of the {what}.",
+                required=True,
+            )
+            for name, what in (
+                ("presetId", "preset"),
+                ("characterId", "character"),
+                ("worldBookId", "world book"),
+                ("userId", "user"),
+                ("templateId", "session template"),
+            )
+        ),
+        SESSION,
+        Parameter(
+            name="recordId",
+            schema={"type": "string", "pattern": _RECORD_PATTERN},
+            about="Id of a record of the index.",
+            required=True,
+        ),
+    )
+}
+
+
+@frozen(kw_only=True)
+class Body:
+    """What a route takes."""
+
+    limit_bytes: int
+    schema: Schema | None = None
+    """None: bytes, which the use case reads."""
+    media_types: tuple[str, ...] = JSON_ONLY
+    too_large: str | None = None
+    """Code of a body over the limit, if not the family's."""
+
+
+@frozen(kw_only=True)
+class Success:
+    """The answer of a request that worked."""
+
+    schema: Schema | None = None
+    """None for bytes."""
+    status: int = 200
+    media_type: str = JSON_ANSWER
+    has_etag: bool = False
+
+
+@frozen(kw_only=True)
+class Route:
+    """One method of one path."""
+
+    method: str
+    path: str
+    """Below the root of the API; parameters in braces."""
+    summary: str
+    family: Family
+    handle: "Callable[[HttpServices, Call], Answer]" = field(repr=False)
+    success: Success
+    body: Body | None = None
+    query: tuple[Parameter, ...] = ()
+    errors: tuple[tuple[int, str], ...] = ()
+    """What can go wrong beyond what every request risks: status and code."""
+    takes_revision: bool = False
+    """Whether If-Match is understood."""
+
+    @property
+    def changes(self) -> bool:
+        """Whether the walls for changes apply."""
+        return self.method not in ("GET", "HEAD", "OPTIONS")
+
+    @property
+    def media_types(self) -> tuple[str, ...]:
+        """The media types of a request that changes something."""
+        return JSON_ONLY if self.body is None else self.body.media_types
+
+    @property
+    def too_large(self) -> str:
+        """The code of a body over the limit."""
+        return (self.body and self.body.too_large) or self.family.too_large
+
+
+def checked_query(route: Route, given: Mapping[str, str]) -> Mapping[str, str]:
+    """Take the parameters that a route knows. Raises ApiError (400) for what is wrong with them."""
+    known: dict[str, str] = {}
+    for parameter in route.query:
+        value = given.get(parameter.name, "")
+        # As in the API this one stands in for, an empty parameter is none.
+        if value:
+            _check(route, parameter, value)
+            known[parameter.name] = value
+        elif parameter.required:
+            raise ApiError(400, route.family.invalid, f"{parameter.name} is needed")
+    return known
+
+
+def checked_path(route: Route, given: Mapping[str, str]) -> Mapping[str, str]:
+    """Check the parameters of the path. Raises ApiError (400)."""
+    for name, value in given.items():
+        _check(route, PATH_PARAMETERS[name], value)
+    return given
+
+
+def checked_body(route: Route, data: bytes) -> object:
+    """Read and check a body. Raises ApiError (400)."""
+    if route.body is None:
+        return None
+    if route.body.schema is None:
+        return data
+    value = read_json(data, route.family.invalid)
+    wrong = next(faults(route.body.schema, value), None)
+    if wrong is not None:
+        raise ApiError(400, route.family.invalid, wrong)
+    return value
+
+
+def _check(route: Route, parameter: Parameter, value: str) -> None:
+    wrong = next(faults(parameter.schema, value, parameter.name), None)
+    if wrong is not None:
+        is_trace_session = parameter is SESSION and route.path.startswith("/v3/")
+        code = "PROMPT_SESSION_INVALID" if is_trace_session else route.family.invalid
+        raise ApiError(400, code, wrong)

@@ -1,0 +1,28 @@
+"""Every route of the API, in the order of its description."""
+
+from tavern_loader.adapters.http import routes_rp, routes_settings, routes_traces
+from tavern_loader.adapters.http.faults import COMMON
+from tavern_loader.adapters.http.openapi import describe
+from tavern_loader.adapters.http.route import Route, Success
+from tavern_loader.adapters.http.schema import TEXT, needed
+from tavern_loader.adapters.http.services import HttpServices
+from tavern_loader.adapters.http.wire import Answer, Call, json_answer
+
+
+def _describe(_: HttpServices, __: Call) -> Answer:
+    return json_answer(200, describe(ROUTES))
+
+
+ROUTES: tuple[Route, ...] = (
+    *routes_settings.ROUTES,
+    *routes_rp.ROUTES,
+    *routes_traces.ROUTES,
+    Route(
+        method="GET",
+        path="/openapi.json",
+        summary="Read this description",
+        family=COMMON,
+        handle=_describe,
+        success=Success(schema=needed(openapi=TEXT)),
+    ),
+)

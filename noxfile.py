@@ -139,12 +139,20 @@ def minimums(session: nox.Session) -> None:
 
 @nox.session(default=False)
 def fuzz(session: nox.Session) -> None:
-    """Search for inputs that break a reader; `TAVERN_FUZZ_EXAMPLES` sets the budget."""
-    packages = ("tavern-format", "tavern-trace")
+    """Search for inputs that break the pure packages; `TAVERN_FUZZ_EXAMPLES` sets the budget."""
+    packages = ("tavern-format", "tavern-matcher", "tavern-compiler", "tavern-trace")
     install(session, *packages)
     tests = [f"packages/{package}/tests" for package in packages]
     env = {"TAVERN_FUZZ_EXAMPLES": os.environ.get("TAVERN_FUZZ_EXAMPLES", "2000")}
     session.run("pytest", *tests, "-m", "fuzz", *session.posargs, env=env)
+
+
+@nox.session(default=False)
+def api(session: nox.Session) -> None:
+    """Hold every answer of the HTTP API against its description; `-- --seed 7` for other ones."""
+    install(session, *PACKAGES)
+    session.install(*groups("api"))
+    session.run("python", "-m", "tests.api", *(session.posargs or ("-n", "20")))
 
 
 @nox.session(default=False)

@@ -71,6 +71,9 @@ asked = compiler.ProjectionInput(
 )
 frozen_run = compiler.FrozenRun(inputs=compiler.prompt_inputs(asked))
 projected = compiler.project_messages(asked, count_tokens=len)
+compiled = compiler.compile_profile(
+    compiler.CompileInput(character=card, match=matcher.match(index, scan))
+)
 captured = compiler.snapshot_of(projected, matcher.match(index, scan).placement)
 
 MACRO_TEXT = (
@@ -110,9 +113,15 @@ CALLS: Calls = {
     "tavern_compiler.apply_regex_scripts": lambda: compiler.apply_regex_scripts(
         "a banana", scripts, compiler.ScriptCall(placement=1), macro_context
     ),
-    "tavern_compiler.compile_profile": lambda: compiler.compile_profile(
-        compiler.CompileInput(character=card)
-    ),
+    "tavern_compiler.audit_to_json": lambda: compiler.audit_to_json(compiled.audit),
+    "tavern_compiler.call_config_json": lambda: compiler.call_config_json(compiled.call_config),
+    "tavern_compiler.compile_profile": lambda: [
+        compiler.compile_profile(
+            compiler.CompileInput(preset=asked.preset, character=card, profile=profile)
+        ).fingerprint
+        for profile in compiler.CompileProfile
+    ],
+    "tavern_compiler.diff": lambda: compiler.diff(compiler.Profile(), compiled),
     "tavern_compiler.dump_frozen_run": lambda: compiler.dump_frozen_run(frozen_run),
     "tavern_compiler.dump_prompt_snapshot": lambda: compiler.dump_prompt_snapshot(captured),
     "tavern_compiler.expand_macros": lambda: [
@@ -241,6 +250,9 @@ CALLS: Calls = {
     "tavern_trace.digest": lambda: trace.digest({"a": 1.0}),
     "tavern_trace.dump_record": lambda: trace.dump_record(record),
     "tavern_trace.dump_store": lambda: trace.dump_store(store),
+    "tavern_trace.extend_history": lambda: trace.extend_history(
+        session, [{"seq": 99, "type": "turn/end", "data": {}, "surfaceOp": "append"}]
+    ),
     "tavern_trace.fail": lambda: trace.fail(record, at_ms=2, header=header),
     "tavern_trace.header_facts": lambda: trace.header_facts(session),
     "tavern_trace.history_from_json": lambda: trace.history_from_json(

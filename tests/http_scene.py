@@ -6,27 +6,26 @@ The client speaks ASGI itself: a test decides about every header and every piece
 import asyncio
 import json
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from threading import RLock
 from typing import Any
 from urllib.parse import unquote
 
 from attrs import define, field, frozen
 
-from tavern_loader.adapters.atomic_json import StorageLock
+import tavern_loader
 from tavern_loader.adapters.http.api import API_ROOT, Api, TimeLimits
 from tavern_loader.adapters.http.services import HttpServices
-from tavern_loader.adapters.http.table import ROUTES
 from tavern_loader.adapters.http.walls import Security
-from tavern_loader.adapters.settings_files import real_path, settings_in
-from tavern_loader.domain.selection import Selection
+from tavern_loader.http_app import http_api, parts_alone
+from tavern_loader.installation import Installation, open_installation
 from tavern_loader.ports import JsonObject
-from tavern_loader.service.roleplay import Roleplay
-from tavern_loader.service.trace_reading import trace_reading
-from tavern_loader.service.trace_shelf import TraceShelf
 
 HOST = "127.0.0.1:7777"
+_FERRY = Path(tavern_loader.__file__).parent / "samples"
+CARD, WORLD, PRESET = (
+    (_FERRY / f"ferry.{kind}.json").read_bytes() for kind in ("card", "world", "preset")
+)
+"""The files of a sample set."""
 OWN_PAGE = {"host": HOST, "origin": f"http://{HOST}", "content-type": "application/json"}
 
 
@@ -106,9 +105,8 @@ class Client:
             peer: where the connection comes from.
             root: what stands before the target.
         """
-        if content is not None:
-            data = json.dumps(content).encode()
-        parts = [data or b""] if pieces is None else list(pieces)
+        data = body_of(content, data)
+        parts = [data] if pieces is None else list(pieces)
         merged = {**OWN_PAGE, **(headers or {})}
         listed = [(name, value) for name, value in merged.items() if value is not None]
         if data and pieces is None and "content-length" not in merged:
@@ -132,6 +130,11 @@ class Client:
             "server": ("127.0.0.1", 7777),
         }
         return asyncio.run(_exchange(self.app, scope, parts, pause_s))
+
+
+def body_of(content: object, data: bytes | None) -> bytes:
+    """Give the bytes of a body that was given as a value or as bytes."""
+    return data or b"" if content is None else json.dumps(content).encode()
 
 
 async def _exchange(
@@ -179,52 +182,9 @@ class QuietHost:
         """Look into the set."""
         return session_id in self.running
 
-
-class StoppedClock:
-    """A clock that stands."""
-
-    def now_ms(self) -> int:
-        """Give one moment."""
-        return 1_700_000_000_000
-
-
-@define
-class Memory:
-    """Selections in memory."""
-
-    kept: dict[str, Selection] = field(factory=dict)
-
-    def selection(self, session_id: str) -> Selection:
-        """Give what is kept."""
-        return self.kept.get(session_id, Selection())
-
-    def change_selection(self, session_id: str, change: Any) -> Selection:
-        """Keep what is made of it."""
-        self.kept[session_id] = change(self.selection(session_id))
-        return self.kept[session_id]
-
-
-@define
-class BytesInMemory:
-    """A file that is only bytes."""
-
-    data: bytes | None = None
-
-    def revision(self) -> object:
-        """Give the bytes: they differ when they differ."""
-        return self.data
-
-    def read(self) -> bytes | None:
-        """Give what is kept."""
-        return self.data
-
-    def write(self, data: bytes) -> None:
-        """Keep bytes."""
-        self.data = data
-
-    def exclusive(self) -> AbstractContextManager[None]:
-        """Keep nobody out."""
-        return nullcontext()
+    def sessions(self) -> Sequence[JsonObject]:
+        """List those that run."""
+        return [{"id": session_id, "running": True} for session_id in sorted(self.running)]
 
 
 @define
@@ -236,32 +196,21 @@ class HttpScene:
     limits: TimeLimits = field(factory=TimeLimits)
     host: QuietHost = field(factory=QuietHost)
     complaints: list[str] = field(factory=list)
-    trace_file: BytesInMemory = field(factory=BytesInMemory)
-    old_audits: BytesInMemory = field(factory=BytesInMemory)
-    old_assemblies: BytesInMemory = field(factory=BytesInMemory)
+    installation: Installation = field(init=False)
     services: HttpServices = field(init=False)
     api: Api = field(init=False)
     client: Client = field(init=False)
 
     def __attrs_post_init__(self) -> None:
         """Join them."""
-        settings = settings_in(self.folder, StorageLock(self.folder))
-        roleplay = Roleplay(
-            selections=Memory(),
-            rules=settings,
-            host=self.host,
-            clock=StoppedClock(),
-            real_path=real_path,
-            lock=RLock(),
+        self.installation = open_installation(self.folder)
+        parts = parts_alone(self.installation, self.complaints.append, self.host)
+        self.api = http_api(
+            self.installation,
+            parts,
+            self.complaints.append,
+            security=self.security,
+            limits=self.limits,
         )
-        traces = trace_reading(
-            TraceShelf(file=self.trace_file, complain=self.complaints.append, lock=RLock()),
-            old_audits=self.old_audits,
-            old_assemblies=self.old_assemblies,
-            inspect=self.host.inspect,
-        )
-        self.services = HttpServices(settings=settings, roleplay=roleplay, traces=traces)
-        self.api = Api(
-            ROUTES, self.services, self.security, self.limits, complain=self.complaints.append
-        )
+        self.services = self.api.services
         self.client = Client(self.api)

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 from tests.conformance import (
     chat_completion,
+    dsh_compile,
     dsh_inbox,
     dsh_matcher,
     formats_archive,
@@ -44,6 +45,7 @@ LOADERS: Mapping[str, Loader] = {
     "chat_completion/chat_completion": chat_completion.load,
     "chat_completion/prompt_order": chat_completion.load,
     "dsh_tavern/inbox_vectors": named_vectors,
+    "dsh_tavern/compile_vectors": dsh_compile.load,
     "dsh_tavern/matcher_vectors": named_vectors,
     "formats/node_base64": numbered_pairs,
     "formats/oai_settings_map": keyed_values,
@@ -59,6 +61,7 @@ ADAPTERS: Mapping[str, Adapter] = {
     "chat_completion/chat_completion": chat_completion.check,
     "chat_completion/prompt_order": chat_completion.check,
     "dsh_tavern/inbox_vectors": dsh_inbox.check,
+    "dsh_tavern/compile_vectors": dsh_compile.check,
     "dsh_tavern/matcher_vectors": dsh_matcher.check,
     "formats/card_json": formats_card.check,
     "formats/card_yaml": formats_card.check,

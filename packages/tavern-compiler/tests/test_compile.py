@@ -345,7 +345,7 @@ def test_every_other_field_of_the_card_is_named_as_never_sent() -> None:
             "REGEX_SCRIPTS_NOT_EXECUTED",
             Severity.WARNING,
             "/character/regex_scripts",
-            "1 regex scripts are not executed yet.",
+            "Parts are not rewritten: regex scripts that do not run here, 1.",
         ),
     )
 

@@ -284,6 +284,44 @@ def test_stored_values_count_as_output() -> None:
     assert {found.code for found in found.diagnostics} == {"MACRO_OUTPUT_LIMIT"}
 
 
+def test_diagnostics_have_a_limit_and_the_others_are_counted() -> None:
+    settings = MacroSettings(limits=MacroLimits(diagnostics=2, output_chars=4))
+    found = expand_macros("{{a}}{{b}}{{c}}{{d}}{{space::9}}", CONTEXT, settings)
+    assert [one.code for one in found.diagnostics] == [
+        "MACRO_NOT_EXECUTED",
+        "MACRO_NOT_EXECUTED",
+        "MACRO_OUTPUT_LIMIT",
+        "MACRO_MORE_NOT_EXECUTED",
+    ]
+    assert found.diagnostics[-1].message.startswith("2 more macros")
+    assert len(found.used) == 4
+
+
+@pytest.mark.parametrize(
+    ("text", "valid"),
+    [
+        ("2024-03-15 10:00 +1:00", True),
+        ("Mar 15 2024 10:00 +1:00", True),
+        ("Mar 15 2024 10:00 +130", True),
+        ("Mar 15 2024 10:00 +99:00", False),
+        ("9" * 6000, False),
+        ("Mar 15 " + "9" * 6000, False),
+        ("10:00 " + "9" * 6000, False),
+    ],
+)
+def test_odd_dates_are_read_or_invalid(text: str, *, valid: bool) -> None:
+    for profile in (MacroProfile.NEW, MacroProfile.LEGACY):
+        shown = expand_macros(
+            f"{{{{timeDiff::{text}::{text}}}}}", CONTEXT, MacroSettings(profile=profile)
+        ).text
+        assert (shown == "a few seconds ago") is valid, shown
+
+
+def test_many_seeded_draws_have_a_limit() -> None:
+    found = expand_macros("{{pick::a::b}}" * 10_000, CONTEXT)
+    assert [one.code for one in found.diagnostics] == ["MACRO_STEP_LIMIT"]
+
+
 def test_no_message_holds_text_of_the_source() -> None:
     found = expand_macros("{{user::secret}}{{setvar::::secret}}{{roll::x}}", CONTEXT)
     assert not re.search("secret", "".join(one.message for one in found.diagnostics))

@@ -243,7 +243,8 @@ def test_a_mandatory_prompt_without_room_ends_the_request() -> None:
     done = project(preset)
     assert (done.over_budget, shown(done)) == ("main", [])
     assert [(one.diagnostic.code, one.tokens) for one in done.dropped] == [
-        ("MANDATORY_OVER_BUDGET", 4)
+        ("MANDATORY_OVER_BUDGET", 4),
+        ("NOT_REACHED", 3),
     ]
 
 
@@ -371,13 +372,56 @@ def test_what_no_message_holds_is_named() -> None:
         ("NOTE_NOT_DUE", "/persona/description"),
         ("LORE_NOT_PLACED", "/lore/b/1"),
         ("MESSAGE_EXTRA_NOT_SENT", "/chat/0/extra"),
-        ("INJECTION_LOST", ""),
+        ("INJECTION_LOST", "/extension_prompts/k/value"),
     ]
 
 
 def test_without_history_in_the_order_injections_are_lost_with_their_cost() -> None:
     done = project(preset_of(["!chatHistory"]), note=AuthorsNote(text="NOTE"))
-    assert [(one.diagnostic.code, one.tokens) for one in done.dropped] == [("INJECTION_LOST", 4)]
+    assert [(one.diagnostic.code, one.tokens) for one in done.dropped] == [
+        ("INJECTION_LOST", 4),
+        ("HISTORY_NOT_PLACED", 3),
+    ]
+
+
+def test_what_stands_behind_too_large_a_prompt_is_named_with_its_cost() -> None:
+    prompts = [{"identifier": "main", "content": "M" * 9, "system_prompt": True}]
+    order = ["main", "charDescription", "dialogueExamples", "chatHistory"]
+    card = CharacterCard(
+        name="Ada", description="DD", message_examples="<START>\nAda: hm", scenario="S"
+    )
+    done = project(
+        preset_of(order, prompts, openai_max_context=10),
+        character=card,
+        note=AuthorsNote(text="NOTE"),
+        quiet_prompt="Q",
+        type="quiet",
+    )
+    assert [(one.identifier, one.tokens, one.diagnostic.code) for one in done.dropped] == [
+        ("main", 9, "MANDATORY_OVER_BUDGET"),
+        ("charDescription", 2, "NOT_REACHED"),
+        ("scenario", 1, "NOT_REACHED"),
+        ("quietPrompt", 1, "NOT_REACHED"),
+        ("2_floating_prompt", 4, "NOT_REACHED"),
+        ("chatHistory", 3, "NOT_REACHED"),
+        ("dialogueExamples", 19, "NOT_REACHED"),
+    ]
+    assert [source.path for source in done.dropped[-2].sources] == [
+        "/chat/0/text",
+        "/chat/1/text",
+        "/chat/2/text",
+    ]
+
+
+def test_texts_whose_marker_is_off_are_named_with_their_cost() -> None:
+    card = CharacterCard(name="Ada", description="DD", message_examples="<START>\nAda: hm")
+    done = project(
+        preset_of(["!charDescription", "!dialogueExamples", "chatHistory"]), character=card
+    )
+    assert [(one.identifier, one.tokens, one.diagnostic.code) for one in done.dropped] == [
+        ("charDescription", 2, "PROMPT_OFF"),
+        ("dialogueExamples", 19, "EXAMPLES_NOT_PLACED"),
+    ]
 
 
 def test_messages_are_frozen_values() -> None:

@@ -8,13 +8,18 @@ import pytest
 
 from tavern_compiler import (
     AuthorsNote,
+    Dropped,
     ExtensionPosition,
     ExtensionPrompt,
     FrozenRun,
+    MacroContext,
+    Projection,
     ProjectionInput,
     ProjectionProfile,
     ProjectionTools,
+    PromptMessage,
     dump_frozen_run,
+    expand_macros,
     parse_frozen_run,
     project_messages,
     project_prompt_inputs,
@@ -106,9 +111,21 @@ def test_odd_input_gives_a_value_and_the_same_again(start: int) -> None:
         tools = ProjectionTools(profile=list(ProjectionProfile)[seed % 2])
         first = project_messages(given, count_tokens=len, tools=tools)
         assert all(one.content for one in first.messages)
-        assert all(one.tokens >= 0 for one in first.dropped)
+        assert_nothing_is_lost_in_silence(given, first)
         if seed % 10 < 2:
             assert first == project_messages(odd_input(seed), count_tokens=len, tools=tools)
+
+
+def assert_nothing_is_lost_in_silence(given: ProjectionInput, done: Projection) -> None:
+    """Each message has sources; what of the chat is in none was dropped, with its cost."""
+    assert all(one.sources for one in done.messages)
+    assert all(one.tokens >= 0 and one.diagnostic in done.diagnostics for one in done.dropped)
+    told: tuple[PromptMessage | Dropped, ...] = (*done.messages, *done.dropped)
+    found = {source.path for one in told for source in one.sources}
+    sent = given.chat[:-1] if given.type == "swipe" else given.chat
+    for at, said in enumerate(sent):
+        text = expand_macros(said.text, MacroContext()).text
+        assert f"/chat/{at}/text" in found or not text.strip("\r")
 
 
 @pytest.mark.parametrize("seed", range(0, 2000, 40))

@@ -1,6 +1,7 @@
 """Regex scripts in a projection: which texts they see, and what is said about them."""
 
-import json
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -21,23 +22,11 @@ from tavern_compiler import (
     project_messages,
     rewrite_with,
 )
-from tavern_format import ChatMessage, Position, Preset, RegexScript, Role, parse_preset
-from tavern_matcher import Activated, DepthBlock, EntryId, Placement
+from tavern_format import ChatMessage, Position, Preset, RegexScript, Role
+from tavern_matcher import Activated, DepthBlock, EntryId, Placement, SeededDice
 
-
-def preset_of(*order: str) -> Preset:
-    document = {
-        "openai_max_context": 100_000,
-        "new_chat_prompt": "",
-        "prompts": [],
-        "prompt_order": [
-            {
-                "character_id": 100001,
-                "order": [{"identifier": name, "enabled": True} for name in order],
-            }
-        ],
-    }
-    return parse_preset(json.dumps(document).encode()).value
+PresetOf = Callable[..., Preset]
+Project = Callable[..., Projection]
 
 
 def script(find: str, replace: str, *placement: int, **more: Any) -> RegexScript:
@@ -57,7 +46,14 @@ def chat_of(*texts: str) -> tuple[ChatMessage, ...]:
     )
 
 
-def project(
+@pytest.fixture
+def project(preset_of: PresetOf) -> Callable[..., Projection]:
+    """Run a projection; the preset sends lore and the chat."""
+    return partial(_project, preset_of("worldInfoBefore", "chatHistory"))
+
+
+def _project(
+    preset: Preset,
     scripts: ScriptLists,
     *,
     limits: ScriptLimits | None = None,
@@ -69,8 +65,7 @@ def project(
     tools = ProjectionTools(
         expand=expand_with(context), rewrite=rewrite_with(scripts, context, settings)
     )
-    base: dict[str, Any] = {"preset": preset_of("worldInfoBefore", "chatHistory")}
-    return project_messages(ProjectionInput(**{**base, **given}), count_tokens=len, tools=tools)
+    return project_messages(ProjectionInput(preset=preset, **given), count_tokens=len, tools=tools)
 
 
 def shown(done: Projection) -> list[str]:
@@ -81,7 +76,7 @@ def entry(content: str, uid: int = 0, **more: Any) -> Activated:
     return Activated(entry=EntryId(book="W", index=uid, uid=uid), content=content, **more)
 
 
-def test_scripts_rewrite_chat_and_lore_and_tell_what_they_did() -> None:
+def test_scripts_rewrite_chat_and_lore_and_tell_what_they_did(project: Project) -> None:
     lists = ScriptLists(
         preset=(script("/a/g", "A", 1, 2),),
         character=(script("/o/", "0", 5), script("/x/", "y", 1)),
@@ -99,7 +94,7 @@ def test_scripts_rewrite_chat_and_lore_and_tell_what_they_did() -> None:
     assert done.diagnostics == ()
 
 
-def test_scripts_for_stored_or_shown_texts_do_not_run_for_the_prompt() -> None:
+def test_scripts_for_stored_or_shown_texts_do_not_run_for_the_prompt(project: Project) -> None:
     lists = ScriptLists(
         shared=(
             script("/a/", "X", 1, prompt_only=False),
@@ -110,7 +105,7 @@ def test_scripts_for_stored_or_shown_texts_do_not_run_for_the_prompt() -> None:
     assert (shown(done), done.scripts) == (["a"], ())
 
 
-def test_a_text_that_a_script_empties_is_not_sent() -> None:
+def test_a_text_that_a_script_empties_is_not_sent(project: Project) -> None:
     lists = ScriptLists(shared=(script("/^hide.*/", "", 1, 5),))
     done = project(lists, chat=chat_of("hide me", "b"), lore=Placement(before=(entry("hide"),)))
     assert shown(done) == ["b"]
@@ -119,7 +114,9 @@ def test_a_text_that_a_script_empties_is_not_sent() -> None:
 @pytest.mark.parametrize(
     ("depth", "rewritten"), [(0, True), (2, False), (None, False), ("2", True), ("x", True)]
 )
-def test_lore_at_a_depth_tells_it_and_a_text_is_none(depth: object, *, rewritten: bool) -> None:
+def test_lore_at_a_depth_tells_it_and_a_text_is_none(
+    project: Project, depth: object, *, rewritten: bool
+) -> None:
     lists = ScriptLists(shared=(script("/L/", "M", 5, max_depth=1),))
     one = entry("L", depth=depth, position=Position.AT_DEPTH)
     block = DepthBlock(depth=depth, role=Role.SYSTEM, texts=(one,))  # type: ignore[arg-type]
@@ -127,7 +124,7 @@ def test_lore_at_a_depth_tells_it_and_a_text_is_none(depth: object, *, rewritten
     assert bool(done.scripts) is rewritten
 
 
-def test_variables_of_scripts_and_of_macros_are_the_same() -> None:
+def test_variables_of_scripts_and_of_macros_are_the_same(project: Project) -> None:
     lists = ScriptLists(shared=(script("/(\\d)/", "{{setvar::n::$1}}", 1),))
     done = project(lists, chat=chat_of("7 {{getvar::n}}"), variables=Variables(local={"n": "1"}))
     # The first message is expanded before scripts see it.
@@ -135,7 +132,7 @@ def test_variables_of_scripts_and_of_macros_are_the_same() -> None:
     assert done.macro_state == Variables(local={"n": "7"})
 
 
-def test_the_state_of_another_kind_of_macros_is_left_to_it() -> None:
+def test_the_state_of_another_kind_of_macros_is_left_to_it(preset_of: PresetOf) -> None:
     def expand(text: str, _: MacroScope, state: object) -> Expanded:
         return Expanded(text=text, state=(state or 0) + 1 if isinstance(state, int | None) else 0)
 
@@ -147,7 +144,20 @@ def test_the_state_of_another_kind_of_macros_is_left_to_it() -> None:
     assert isinstance(done.macro_state, int)
 
 
-def test_a_broken_script_is_said_once_and_its_runs_are_all_there() -> None:
+def test_equal_macros_of_two_texts_draw_for_themselves(preset_of: PresetOf) -> None:
+    context = MacroContext(dice=SeededDice("s"))
+    lists = ScriptLists(shared=(script("/x/", "{{roll 1d1000}}", 1, 2),))
+    tools = ProjectionTools(expand=expand_with(context), rewrite=rewrite_with(lists, context))
+
+    def texts(*chat: str) -> list[str]:
+        given = ProjectionInput(preset=preset_of("chatHistory"), chat=chat_of("-", *chat))
+        return shown(project_messages(given, count_tokens=len, tools=tools))[1:]
+
+    assert len(set(texts("{{roll 1d1000}}", "{{roll 1d1000}}", "x", "x"))) == 4
+    assert texts("x", "x") == texts("x", "x")
+
+
+def test_a_broken_script_is_said_once_and_its_runs_are_all_there(project: Project) -> None:
     lists = ScriptLists(shared=(script("/(/", "", 1, 2),))
     done = project(lists, chat=chat_of("a", "b", "c"))
     assert [(one.code, one.path) for one in done.diagnostics] == [
@@ -160,7 +170,7 @@ def test_a_broken_script_is_said_once_and_its_runs_are_all_there() -> None:
     ]
 
 
-def test_scripts_of_one_projection_share_their_time() -> None:
+def test_scripts_of_one_projection_share_their_time(project: Project) -> None:
     slow = script("/(?:a|aa)+$/", "", 1, 2)
     chat = chat_of(*["a" * 60 + "!"] * 200)
     done = project(ScriptLists(shared=(slow,)), chat=chat, limits=ScriptLimits(total_s=0.1))

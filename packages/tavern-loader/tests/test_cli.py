@@ -36,6 +36,49 @@ def test_sample_set_is_chosen_and_changed(capsysbinary: Capture) -> None:
     assert fired == ["空桌", "山神庙", "猫", "断桥", "青雾山"]
 
 
+def test_document_shows_whole_decisions(tmp_path: Path, capsysbinary: Capture) -> None:
+    base = {"key": ["🦊 fox"], "content": "x", "position": 4, "group": "den", "selective": True}
+    world = {"0": base | {"uid": 0, "groupOverride": True, "probability": 100},
+             "1": base | {"uid": 1, "key": ["/f.x/"]}}  # fmt: skip
+    path = tmp_path / "den.json"
+    path.write_text(json.dumps({"entries": world}), encoding="utf-8")
+    assert run("--world", str(path), "--input", "A 🦊 fox", "--json") == 0
+    first, second = json.loads(out(capsysbinary))["entries"]
+    place = {"place": "input", "place_kind": "message", "in_speaker": False, "secondary": False}
+    assert first["matches"] == [
+        place | {"key": "🦊 fox", "kind": "phrase-substring", "start_chars": 2,
+                 "end_chars": 7, "start_utf16": 2, "end_utf16": 8}
+    ]  # fmt: skip
+    told = {
+        name: first[name]
+        for name in ("reason", "cause", "loop", "state", "group", "requested_position")
+    }
+    assert told == {
+        "reason": "primary-key-match",
+        "cause": None,
+        "loop": 1,
+        "state": "INITIAL",
+        "group": "den",
+        "requested_position": "AT_DEPTH",
+    }
+    assert (first["applied_position"], second["applied_position"]) == ("AT_DEPTH", None)
+    assert (second["reason"], second["cause"]) == ("group-loser", "primary-key-match")
+    assert second["matches"][0]["kind"] == "regex"
+    unknown = {"tokens", "budget_before_tokens", "budget_after_tokens", "budget_tokens", "draw"}
+    assert {name for name in unknown if first[name] is not None} == set()
+
+
+def test_document_shows_draws_and_thresholds(tmp_path: Path, capsysbinary: Capture) -> None:
+    entry = {"uid": 0, "constant": True, "content": "x", "probability": 1, "useProbability": True}
+    path = tmp_path / "luck.json"
+    path.write_text(json.dumps({"entries": {"0": entry}}), encoding="utf-8")
+    assert run("--world", str(path), "--seed", "7", "--json") == 0
+    document = json.loads(out(capsysbinary))
+    (found,), (draw,) = document["entries"], document["draws"]
+    assert (found["reason"], found["cause"]) == ("probability-failed", "constant")
+    assert (found["draw"], found["threshold_percent"]) == (draw, 1)
+
+
 def test_own_files_are_read(tmp_path: Path, capsysbinary: Capture) -> None:
     path = tmp_path / "ada.json"
     path.write_text(CARD, encoding="utf-8")

@@ -36,7 +36,8 @@ class Bridge:
         self._thread.start()
 
     def send(self, **message: Any) -> None:
-        self.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
+        line = json.dumps({"jsonrpc": "2.0", **message}, separators=(",", ":"))
+        self.write(line.encode() + b"\n")
 
     def write(self, data: bytes) -> None:
         self._writer.write(data)
@@ -145,7 +146,8 @@ def test_cancelled_call_sees_it_and_one_that_waits_does_not_run() -> None:
 
 def test_cancelling_what_is_not_there_is_nothing() -> None:
     with linked(echo=echo) as bridge:
-        for params in ({"id": 9}, {"id": []}, {}, None):
+        unknown: list[Any] = [{"id": 9}, {"id": []}, {}, None]
+        for params in unknown:
             bridge.send(method="$/cancel", params=params)
         bridge.send(id=1, method="echo", params={})
         assert bridge.receive() == {"id": 1, "result": {}}
@@ -213,7 +215,7 @@ BAD_LINES = [
     (b"[1]\n", "MESSAGE_INVALID", None),
     (b'{"jsonrpc":"2.0","id":[],"method":"echo"}\n', "MESSAGE_INVALID", None),
     (b'{"jsonrpc":"2.0","id":true,"method":"echo"}\n', "MESSAGE_INVALID", None),
-    (b'{"jsonrpc":"2.0","id":4,"method":[]}\n', "MESSAGE_INVALID", None),
+    (b'{"jsonrpc":"2.0","id":4,"method":[]}\n', "MESSAGE_INVALID", 4),
     (b'{"jsonrpc":"2.0","id":5,"method":"echo","params":\xff}\n', "MESSAGE_NOT_JSON", 5),
     (
         b'{"jsonrpc":"2.0","id":6,"method":"echo","params":' + b"[" * 200_000 + b"\n",
@@ -362,7 +364,7 @@ def test_log_comes_in_pages() -> None:
             return pages[len(asked) - 1]
 
         def notify(self, method: str, params: JsonObject) -> None:
-            raise AssertionError
+            raise AssertionError(method, params)
 
     found = HostProxy(Pages()).inspect("a")
     assert found == {"meta": {"id": "a"}, "events": [{"seq": 0}, {"seq": 7}]}

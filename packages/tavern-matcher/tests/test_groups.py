@@ -1,6 +1,7 @@
 """Inclusion groups: who wins, who leaves, and SillyTavern's ways of removing."""
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -43,6 +44,8 @@ def test_winner_is_drawn_by_weight(
     assert (loser.reason, loser.group, loser.draw) == (Reason.GROUP_LOSER, "g", result.draws[0])
     assert loser.cause is Reason.PRIMARY_KEY_MATCH
     assert result.decisions[winner].group == "g"
+    ends = [0.0, *(sum(weights[:count]) / sum(weights) for count in (1, 2, 3))]
+    assert [one.group_share for one in result.decisions] == list(pairwise(ends))
 
 
 def test_override_takes_the_highest_order_without_a_draw(scan: Scan, fired: Fired) -> None:
@@ -97,6 +100,14 @@ def test_member_that_fired_in_an_earlier_loop_keeps_the_group(scan: Scan) -> Non
     assert reasons(result) == ["primary-key-match", "group-active"]
 
 
+def test_loser_keeps_its_draw_where_recursion_meets_the_winner_again(scan: Scan) -> None:
+    result = scan([member(0), member(1)], "key", settings={"recursive": True})
+    assert len(result.loops) == 2
+    winner, loser = result.decisions
+    assert (winner.reason, loser.reason) == (Reason.PRIMARY_KEY_MATCH, Reason.GROUP_LOSER)
+    assert (loser.loop, loser.draw) == (1, result.draws[0])
+
+
 def test_losers_come_back_in_the_next_loop(scan: Scan, fired: Fired) -> None:
     entries = [
         member(0, probability=10),
@@ -119,7 +130,9 @@ def test_name_of_a_method_ends_the_scan_of_sillytavern(scan: Scan, fired: Fired,
     result = scan([member(0, name), Entry(uid=1, constant=True)], "key")
     assert (fired(result), result.aborted) == ([], "GROUP_NAME")
     assert reasons(result) == ["scan-aborted", "scan-aborted"]
-    assert [one.code for one in result.diagnostics] == ["SCAN_ABORTED_GROUP_NAME"]
+    (found,) = result.diagnostics
+    assert (found.code, found.path) == ("SCAN_ABORTED_GROUP_NAME", "/books/0/entries/0/group")
+    assert 'Entry 0 of book "b"' in found.message
     safe = scan([member(0, name), Entry(uid=1, constant=True)], "key", settings={"profile": "safe"})
     assert fired(safe) == [0, 1]
 
@@ -128,6 +141,7 @@ def test_key_that_is_no_text_ends_the_scan_when_it_is_scored(scan: Scan, fired: 
     entries = [{"uid": 0, "key": ["a", None], "content": "x", "group": "g", "position": 0}]
     result = scan(entries, "a", settings={"use_group_scoring": True})
     assert (fired(result), result.aborted) == ([], "SCORED_KEY_NOT_TEXT")
+    assert result.diagnostics[-1].path == "/books/0/entries/0/keys"
     settings = {"use_group_scoring": True, "profile": "safe"}
     assert fired(scan(entries, "a", settings=settings)) == [0]
 

@@ -88,15 +88,43 @@ def test_null_among_the_entries_silences_every_book() -> None:
     exact = match(compile_index([bad, good]), ScanContext())
     assert (exact.activated, exact.aborted) == ((), "ENTRY_UNREADABLE")
     assert {one.reason for one in exact.decisions} == {Reason.SCAN_ABORTED}
-    assert [one.code for one in exact.diagnostics] == [
-        "ENTRY_UNREADABLE",
-        "SCAN_ABORTED_ENTRY_UNREADABLE",
+    assert [(one.code, one.path) for one in exact.diagnostics] == [
+        ("ENTRY_UNREADABLE", "/books/0/unread/0"),
+        ("SCAN_ABORTED_ENTRY_UNREADABLE", "/books/0/unread/0"),
     ]
     safe = match(
         compile_index([bad, good], MatchSettings(profile=MatchProfile.SAFE)), ScanContext()
     )
     assert [one.entry.book for one in safe.activated] == ["good"]
     assert {one.reason for one in safe.decisions} == {Reason.CONSTANT, Reason.MALFORMED}
+
+
+@pytest.mark.parametrize(
+    ("items", "path", "name"),
+    [
+        ({"a": GOOD, "b/c": None, "7": "text"}, "/books/0/unread/1", '"7"'),
+        ({"a": GOOD, "x" * 99: 5}, "/books/0/unread/0", '"' + "x" * 40 + '"'),
+        ([GOOD, None], "/books/0/unread/0", "#1"),
+    ],
+)
+def test_item_that_is_no_entry_is_named_as_in_its_file(
+    scan: Scan, items: object, path: str, name: str
+) -> None:
+    book = parse_world_book(json.dumps({"entries": items}).encode()).value
+    found = scan(book, "key", settings={"profile": "safe"}).diagnostics[0]
+    assert (found.code, found.path) == ("ENTRY_UNREADABLE", path)
+    assert found.message == f'Item {name} of book "b" is no entry and never fires.'
+    place = int(path.rpartition("/")[2])
+    assert str(book.unread[place].key)[:40] in found.message
+
+
+def test_content_that_is_no_text_is_named(scan: Scan) -> None:
+    (found,) = scan([GOOD, GOOD | {"uid": 7, "content": 5}], "key").diagnostics
+    assert (found.code, found.path) == (
+        "SCAN_ABORTED_ENTRY_UNREADABLE",
+        "/books/0/entries/1/content",
+    )
+    assert 'Entry 7 of book "b" has a content that is no text' in found.message
 
 
 def test_item_that_is_a_text_is_no_entry_and_does_no_harm(scan: Scan, fired: Fired) -> None:

@@ -66,7 +66,7 @@ def test_pattern_that_overruns_on_a_long_text_uses_up_what_is_left(scan: Scan) -
     entries = [Entry(uid=at, keys=(f"/\\w+\\d{{1,{at + 1}}}/",)) for at in range(40)]
     began = time.process_time()
     result = scan(entries, "a" * 65_000)
-    assert time.process_time() - began < 3
+    assert time.process_time() - began < 0.75
     assert {one.reason for one in result.decisions} == {Reason.REGEX_TIMEOUT}
 
 

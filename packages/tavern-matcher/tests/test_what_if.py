@@ -1,5 +1,6 @@
 """What would have to change for an entry to fire."""
 
+import random
 from typing import Any
 
 import attrs
@@ -15,6 +16,7 @@ from tavern_matcher import (
     Reason,
     ScanContext,
     ScanMessage,
+    SeededDice,
     TimedRecord,
     WhatIf,
     compile_index,
@@ -129,6 +131,86 @@ def test_group_and_budget_are_named() -> None:
     answer = ask({"constant": True}, settings={"budget_cap_tokens": 3}, count_tokens=len)
     assert kinds(answer) == [("budget-exceeded", ["budget"])]
     assert answer.obstacles[0].changes[0].value == 6
+
+
+def test_what_waits_behind_the_keys_is_foreseen() -> None:
+    fox = {"keys": ("owl",), "group": "g", "probability": 20, "content": "x" * 20}
+    rival = Entry(uid=1, constant=True, group="g", group_override=True, content="y")
+    answer = ask(fox, rival, settings={"budget_cap_tokens": 9}, count_tokens=len)
+    first, *others = answer.obstacles
+    assert (first.reason, first.foreseen, first.sentence) == (
+        Reason.PRIMARY_KEY_MISS,
+        False,
+        answer.sentence,
+    )
+    start = "Entry 0 would still not fire although nothing else holds it back: "
+    assert [(one.reason.value, one.sentence.removeprefix(start)) for one in others] == [
+        ("group-loser", "in its inclusion group “g” another member was taken."),
+        ("probability-failed", "50 was drawn, above its chance of 20 %."),
+        ("budget-exceeded", "with its 21 tokens after 0 the budget of 9 is used up."),
+    ]
+    assert all(one.foreseen for one in others)
+    assert [one.changes[0].value for one in answer.obstacles] == ["owl", None, 50, 22]
+
+
+def test_draw_that_nobody_has_is_named_and_not_guessed() -> None:
+    fox = {"keys": ("owl",), "group": "g", "probability": 20, "delay_until_recursion": 1}
+    answer = ask(fox, Entry(uid=1, constant=True, group="g"), dice=None)
+    open_ends = {
+        one.reason.value: one.sentence.removeprefix("Whether it would pass ")
+        for one in answer.obstacles
+        if one.foreseen
+    }
+    assert open_ends == {
+        "group-loser": "the inclusion group “g” is up to a draw, and no dice says which.",
+        "probability-failed": "its chance is up to a draw, and no dice says which.",
+    }
+    assert [one.reason.value for one in answer.obstacles if not one.foreseen] == [
+        "waits-for-recursion",
+        "primary-key-miss",
+    ]
+
+
+def test_weight_and_its_share_of_the_draws_are_told() -> None:
+    answer = ask(
+        {"keys": ("owl",), "group": "g", "group_weight": 50},
+        Entry(uid=1, constant=True, group="g", group_weight=150),
+    )
+    (change,) = answer.obstacles[1].changes
+    assert change.value == 50
+    assert "raise its weight of 50, which wins 25 % of the draws" in change.sentence
+
+
+@pytest.mark.parametrize("profile", ["st-1.19", "safe"])
+def test_what_is_foreseen_comes_true(profile: str) -> None:
+    """A key that is found instead of missed changes nothing else: constant entries need none."""
+    reasons: set[Reason] = set()
+    for seed in range(150):
+        luck = random.Random(seed)  # noqa: S311 - a repeatable test
+        others = [
+            Entry(
+                uid=uid,
+                constant=luck.random() < 0.6,
+                keys=("here",),
+                group=luck.choice(("", "g", "h", "g, h")),
+                probability=luck.choice((100, 100, 40)),
+                content="fox " * luck.randint(1, 4),
+                order=luck.randint(0, 9),
+            )
+            for uid in range(1, 6)
+        ]
+        own = {"keys": ("owl",), "group": luck.choice(("", "g", "g, h")), "order": 5}
+        own["probability"] = luck.choice((100, 30))
+        more = {
+            "settings": {"profile": profile, "recursive": True, "budget_cap_tokens": 30},
+            "count_tokens": len,
+            "dice": SeededDice(str(seed)),
+        }
+        foreseen = [one.reason for one in ask(own, *others, **more).obstacles if one.foreseen]
+        real = ask(own | {"constant": True}, *others, **more).decision
+        assert real.reason is (foreseen[0] if foreseen else Reason.CONSTANT)
+        reasons.add(real.reason)
+    assert len(reasons) >= 5
 
 
 def test_entry_of_no_book_is_the_callers_mistake() -> None:

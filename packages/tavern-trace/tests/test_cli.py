@@ -342,6 +342,26 @@ def test_module_runs_and_survives_a_reader_that_leaves(store: str) -> None:
     assert (run.stdout, run.stderr) == (b"{", b"")
 
 
+@pytest.mark.parametrize(
+    ("arguments", "fault"),
+    [
+        ("show - <&-", "standard input is closed"),
+        ('show "{store}" >&-', "standard output is closed"),
+        pytest.param(
+            'show "{store}" >/dev/full',
+            "standard output: No space left on device",
+            marks=pytest.mark.skipif(not Path("/dev/full").exists(), reason="Linux has it"),
+        ),
+    ],
+)
+def test_stream_that_cannot_be_used_is_one_line(arguments: str, fault: str, store: str) -> None:
+    command = f'"{sys.executable}" -m tavern_trace {arguments.format(store=store)}'
+    run = subprocess.run(  # noqa: S602 - redirections are the point
+        command, shell=True, capture_output=True, check=False, text=True
+    )
+    assert (run.returncode, run.stderr) == (1, f"tavern-trace: {fault}\n")
+
+
 def test_any_locale_is_fine(store: str) -> None:
     run = subprocess.run(
         [sys.executable, "-m", "tavern_trace", "show", store, "--json"],

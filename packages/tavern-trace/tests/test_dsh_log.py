@@ -46,7 +46,7 @@ from tavern_trace import (
     verify,
 )
 from tavern_trace.cli import main
-from tests.trace_scenario import CASES, Document, case
+from tests.trace_scenario import CASES, Document, case, summary
 
 LOG = CASES / "dsh_session.jsonl"
 SESSION = "session-00000000-0000-4000-8000-000000000001"
@@ -200,6 +200,53 @@ def test_every_text_of_every_request_is_proven(store: TraceStore, history: Histo
             for one in step["sections"]
             if one["text"]
         ]
+
+
+def replaced(seq: int, old: str, new: str) -> Callable[[list[Document]], list[Document]]:
+    """Change a text inside of one event of the log."""
+
+    def change(rows: list[Document]) -> list[Document]:
+        texts = [json.dumps(row) for row in rows]
+        at = next(at for at, row in enumerate(rows) if row.get("seq") == seq)
+        assert old in texts[at]
+        texts[at] = texts[at].replace(old, new)
+        return [json.loads(text) for text in texts]
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (lambda rows: rows, ("available", None, ["ok"], ["ok"])),
+        (lambda rows: [row for row in rows if "seq0" not in row],
+         ("available", None, ["ok"], ["ok"])),
+        (lambda rows: rows[:-10],
+         ("reference-unavailable", "cut-unavailable", ["cut-unavailable"], ["cut-unavailable"])),
+        (lambda rows: [{**rows[0], "version": 3}, *rows[1:]],
+         ("reference-unavailable", "format-mismatch", ["format-mismatch"], ["format-mismatch"])),
+        (lambda rows: [{**rows[0], "createdAt": 5}, *rows[1:]],
+         ("reference-unavailable", "session-mismatch", ["session-mismatch"], ["session-mismatch"])),
+        (replaced(40, "Fog", "Sun"), ("partially-available", None, ["hash-mismatch"], ["ok"])),
+        (replaced(40, "request/header", "turn/start"),
+         ("partially-available", None, ["event-unavailable"], ["ok"])),
+        (replaced(10, "Rain", "Sun"), ("available", None, ["ok"], ["ok"])),
+        (replaced(39, "lighthouse", "tower"),
+         ("partially-available", None, ["ok"], ["hash-mismatch"])),
+        (replaced(39, '"sandbox:policy"', '"other"'),
+         ("partially-available", None, ["ok"], ["identity-mismatch", "ok"])),
+        (replaced(39, '"snapshot"', '"other"'),
+         ("partially-available", None, ["ok"], ["identity-mismatch"])),
+    ],
+)  # fmt: skip
+def test_log_that_was_changed_proves_the_rest(
+    change: Any, expected: tuple[Any, ...], store: TraceStore
+) -> None:
+    rows = change(log_rows())
+    log = "".join(json.dumps(row) + "\n" for row in rows).encode()
+    found = summary(verify(store.records(SESSION)[2], load_history(log)))
+    keys = ("contentStatus", "referenceError", "sectionErrors", "contextErrors")
+    assert tuple(found[key] for key in keys) == expected
 
 
 def test_records_say_what_became_of_each_request(store: TraceStore) -> None:

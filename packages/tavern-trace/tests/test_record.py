@@ -356,6 +356,7 @@ def test_first_failure_counts_and_only_of_this_step(given: Any) -> None:
     assert failed.failure_ref is not None
     assert (failed.failure_ref.event_seq, failed.failure_ref.session.log_cut_seq) == (6, 6)
     assert observe_failure(failed, history, end) is failed
+    assert observe_failure(record, history, history.latest("assistant/attempt")) is record
 
 
 @pytest.mark.parametrize(

@@ -118,6 +118,22 @@ def test_what_is_not_proven_has_no_reference(change: Any, expected: Any, given: 
     assert kinds(observed(given, document, given.sent_request("session_demo"))) == expected
 
 
+def test_session_without_events_has_no_cut(given: Any) -> None:
+    document = given.case("session_demo")
+    document["events"].clear()
+    record = observed(given, document, given.sent_request("session_demo"))
+    assert record.delivery is not None
+    assert (record.delivery.log_cut_seq, record.delivery.session_version) == (None, 3)
+    assert record.session_ref is None
+
+
+def test_surface_of_a_log_is_as_good_as_one_that_is_given(given: Any) -> None:
+    document = given.case("session_demo")
+    for seq in document.pop("surface")["nodes"]:
+        document["events"][seq]["surfaceOp"] = "append"
+    assert kinds(observed(given, document, given.sent_request("session_demo"))) == MESSAGE
+
+
 def test_request_without_a_history_has_no_reference(given: Any) -> None:
     record = observed(given, None, given.sent_request("session_demo"))
     assert kinds(record) == UNKNOWN

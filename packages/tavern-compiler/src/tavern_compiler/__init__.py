@@ -4,6 +4,7 @@ from tavern_compiler._macro_variables import MacroRefusal
 from tavern_compiler._version import __version__
 from tavern_compiler.audit import Audit, BookAudit, audit_to_json
 from tavern_compiler.call_config import CallConfig, call_config_json
+from tavern_compiler.changes import ChangedPart, ProfileChanges, diff
 from tavern_compiler.compile import compile_profile
 from tavern_compiler.errors import CompilerError, MacroError, ProfileTooLargeError
 from tavern_compiler.inputs import (
@@ -115,6 +116,7 @@ __all__ = [
     "BookRef",
     "CallConfig",
     "CardTexts",
+    "ChangedPart",
     "CharacterOptions",
     "ChatOverrides",
     "CompileInput",
@@ -158,6 +160,7 @@ __all__ = [
     "Part",
     "PartSource",
     "Profile",
+    "ProfileChanges",
     "ProfileTooLargeError",
     "Projection",
     "ProjectionInput",
@@ -195,6 +198,7 @@ __all__ = [
     "audit_to_json",
     "call_config_json",
     "compile_profile",
+    "diff",
     "dump_frozen_run",
     "dump_prompt_snapshot",
     "expand_macros",

@@ -27,9 +27,11 @@ _MERIDIEM = re.compile(
     r"(\w+)\s(\d{1,2}),\s(\d{4})\s(\d{1,2}):(\d{1,2})(am|pm)", re.IGNORECASE | re.ASCII
 )
 _HUMANIZED = (
-    re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})@(\d{1,2})h(\d{1,2})m(\d{1,2})s(\d{1,3})ms"),
-    re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})@(\d{1,2})h(\d{1,2})m(\d{1,2})s()"),
-    re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2}) @(\d{1,2})h (\d{1,2})m (\d{1,2})s (\d{1,3})ms"),
+    re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})@(\d{1,2})h(\d{1,2})m(\d{1,2})s(\d{1,3})ms", re.ASCII),
+    re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})@(\d{1,2})h(\d{1,2})m(\d{1,2})s()", re.ASCII),
+    re.compile(
+        r"(\d{4})-(\d{1,2})-(\d{1,2}) @(\d{1,2})h (\d{1,2})m (\d{1,2})s (\d{1,3})ms", re.ASCII
+    ),
 )
 _DIGITS = re.compile(r"[0-9]+")
 _LAST_HOUR = 24
@@ -142,8 +144,9 @@ def _zone(text: str | None) -> tzinfo | None:
 # --- what is no ISO 8601 ---------------------------------------------------------------------
 
 _WORDS = re.compile(
-    r"\([^)]*(?:\)|$)|(?P<time>\d{1,2}:\d{1,2}(?::\d{1,2}(?:\.\d+)?)?)|(?P<offset>(?:(?<=[\sA-Za-z])|(?<=:\d\d))[+-]\d{1,2}:?\d{0,2}(?=$|\s|\())"
-    r"|(?P<number>\d+)|(?P<word>[^\x00-@]+)|(?P<sign>[+)-]|(?<=\d):)|(?P<other>.)",
+    r"\([^)]*(?:\)|$)|(?P<time>[0-9]{1,2}:[0-9]{1,2}(?::[0-9]{1,2}(?:\.[0-9]+)?)?)"
+    r"|(?P<offset>(?:(?<=[\sA-Za-z])|(?<=:[0-9][0-9]))[+-][0-9]{1,2}:?[0-9]{0,2}(?=$|\s|\())"
+    r"|(?P<number>[0-9]+)|(?P<word>[^\x00-@]+)|(?P<sign>[+)-]|(?<=[0-9]):)|(?P<other>.)",
     re.DOTALL,
 )
 _ZONES = {"utc": 0, "gmt": 0, "z": 0, "est": -5, "edt": -4, "cst": -6, "cdt": -5, "mst": -7,
@@ -154,6 +157,7 @@ _HALF = re.compile("[ap]m", re.IGNORECASE)
 _TWO_DIGITS = 100
 _PIVOT = 50
 _NOON = 12
+_READ_DIGITS = 9
 
 
 def _is_month(word: str) -> bool:
@@ -162,6 +166,20 @@ def _is_month(word: str) -> bool:
 
 def _is_known(word: str) -> bool:
     return word in _HALVES or word in _ZONES or word == "t" or _is_month(word)
+
+
+def _whole(digits: str) -> int:
+    """Read a number as V8 does: its first nine digits."""
+    return int(digits.lstrip("0")[:_READ_DIGITS] or "0")
+
+
+def _offset(text: str) -> tzinfo:
+    """Read hours, or hours and minutes. Raises ValueError for a day or more."""
+    hours, colon, minutes = text[1:].partition(":")
+    if not colon and len(hours) > len("00"):
+        hours, minutes = hours[:-2], hours[-2:]
+    size = _whole(hours) * 60 + _whole(minutes)
+    return timezone(timedelta(minutes=size if text[0] == "+" else -size))
 
 
 class _Legacy:
@@ -175,16 +193,16 @@ class _Legacy:
         self.zone: tzinfo | None = None
 
     def take(self, kind: str, text: str) -> bool:
-        """Take one token; False where the whole is no date."""
+        """Take one token; False where the whole is no date. Raises ValueError where it is none."""
         if kind == "time":
             parts = re.split(r"[:.]", text)
-            values = [int(part) for part in parts[:3]] + [0] * (3 - len(parts[:3]))
+            values = [_whole(part) for part in parts[:3]] + [0] * (3 - len(parts[:3]))
             ms = int(parts[3][:3].ljust(3, "0")) if len(parts) > 3 else 0  # noqa: PLR2004 - the fraction is the fourth
             self.clock = (values[0], values[1], values[2], ms)
         elif kind == "offset" and self.clock is not None:
-            self.zone = _zone(text if len(text) > 2 else f"{text[0]}0{text[1]}")  # noqa: PLR2004 - sign and one digit
+            self.zone = _offset(text)
         elif kind in ("number", "offset"):
-            self.numbers.append(int(text.lstrip("+-").replace(":", "")))
+            self.numbers.append(_whole(text.lstrip("+-").replace(":", "")))
         elif kind == "word":
             return self._word(text.lower())
         elif kind == "sign":
@@ -249,7 +267,10 @@ def _legacy(text: str, zone: tzinfo) -> datetime | None:
         # A word that means nothing must not touch the first number.
         if garbage and text[found.end() : found.end() + 1].isdigit():
             return None
-        if not read.take(found.lastgroup or "", found[0]):
+        try:
+            if not read.take(found.lastgroup or "", found[0]):
+                return None
+        except ValueError:
             return None
         at = found.end()
         if found.lastgroup == "number" and text.startswith("-", at):

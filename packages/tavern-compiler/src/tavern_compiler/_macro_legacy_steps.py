@@ -25,7 +25,7 @@ from tavern_compiler._macro_legacy_scan import (
     two_in_line,
 )
 from tavern_compiler._macro_legacy_text import LegacyText, Step
-from tavern_compiler._macro_rows_core import comma_list, rolled
+from tavern_compiler._macro_rows_core import SEEDING_STEPS, comma_list, rolled
 from tavern_compiler._macro_rows_state import (
     any_message,
     char_name,
@@ -170,6 +170,7 @@ def _random(text: LegacyText, found: Found) -> str:
 
 def _pick(text: LegacyText, found: Found) -> str:
     items = _list(found)
+    text.step(SEEDING_STEPS)
     chat = text.context.chat
     offset = utf16_length(text.content[: found.start])
     chat_hash = plain_text(chat.id_hash) if chat.id_hash else str(string_hash(chat.id))

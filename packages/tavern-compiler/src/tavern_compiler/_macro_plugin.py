@@ -20,7 +20,6 @@ from tavern_compiler._macro_variables import MacroRefusal
 from tavern_compiler._text import JS_WHITE_SPACE, trim
 from tavern_compiler.macro_context import MacroContext
 from tavern_compiler.macro_fields import field_text
-from tavern_format import Diagnostic, Severity
 
 _PASSES = 5
 _MOST_DICE = 100
@@ -168,7 +167,7 @@ def _replaced(run: Run, context: MacroContext, inside: str, start: int) -> str:
     found = _row(body)
     if found is None:
         message = f"A macro at characters {span[0]}-{span[1]} is unknown to the plugin and removed."
-        run.diagnostics.append(Diagnostic("MACRO_REMOVED", Severity.WARNING, "", message))
+        run.tell("MACRO_REMOVED", message)
         return _given(run, Noted(body.partition(":")[0], span), "")
     name, groups, give = found
     made = Noted(name, span)

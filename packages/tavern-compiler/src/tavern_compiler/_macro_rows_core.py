@@ -139,10 +139,15 @@ def _random(call: MacroCall, _: MacroContext) -> str:
     return items[math.floor(call.draw() * len(items))] if items else ""
 
 
+SEEDING_STEPS = 64
+"""What making a seeded stream counts as: it takes as long as reading so many words."""
+
+
 def _pick(call: MacroCall, context: MacroContext) -> str:
     items = _items(call)
     if not items:
         return ""
+    call.step(SEEDING_STEPS)
     chat = context.chat
     chat_hash = string_hash(chat.id) if chat.id_hash is None else chat.id_hash
     seeds = [number_text(float(chat_hash)), str(call.text_hash), str(call.offset_utf16)]

@@ -82,11 +82,17 @@ def last_index(
     context: MacroContext, wanted: Callable[[MacroMessage], bool], *, swiping: bool = False
 ) -> int | None:
     """Find the last message that is wanted; one whose swipe is being made counts if `swiping`."""
-    messages = context.chat.messages
-    for at in range(len(messages) - 1, -1, -1):
-        if (swiping or not _is_swiping(messages[at])) and wanted(messages[at]):
-            return at
-    return None
+    known = context.chat.last_seen
+    key = (wanted, swiping)
+    if key not in known:
+        messages = context.chat.messages
+        places = (
+            at
+            for at in range(len(messages) - 1, -1, -1)
+            if (swiping or not _is_swiping(messages[at])) and wanted(messages[at])
+        )
+        known[key] = next(places, None)
+    return known[key]
 
 
 def _is_swiping(message: MacroMessage) -> bool:

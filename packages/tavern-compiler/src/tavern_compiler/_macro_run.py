@@ -61,6 +61,7 @@ class Run:
         self._refused = 0
         self._exhausted_by = "MACRO_STEP_LIMIT"
         self._codes: set[str] = set()
+        self._untold = 0
         self._local = Store(context.variables.local, self.spend)
         self._shared = Store(context.variables.shared, self.spend)
 
@@ -144,4 +145,19 @@ class Run:
         called = f"{{{{{name}}}}}" if name else "A macro without a name"
         place = f"at characters {span[0]}-{span[1]}"
         message = f"{called} {place} is not executed and stays as it is: {reason}."
-        self.diagnostics.append(Diagnostic(code, Severity.WARNING, "", message))
+        self.tell(code, message)
+
+    def tell(self, code: str, message: str) -> None:
+        """Make a diagnostic; beyond the limit it is counted only, unless it is about a limit."""
+        if len(self.diagnostics) >= self.limits.diagnostics and code not in self._codes:
+            self._untold += 1
+        else:
+            self.diagnostics.append(Diagnostic(code, Severity.WARNING, "", message))
+
+    def told(self) -> tuple[Diagnostic, ...]:
+        """Give all diagnostics; those that were too many are counted in one."""
+        if not self._untold:
+            return tuple(self.diagnostics)
+        message = f"{self._untold} more macros are not executed and stay as they are."
+        more = Diagnostic("MACRO_MORE_NOT_EXECUTED", Severity.WARNING, "", message)
+        return (*self.diagnostics, more)

@@ -17,7 +17,6 @@ from tavern_compiler.macro_context import MacroContext, Variables
 from tavern_compiler.macros import MARKS, at_path, expand_in, run_of
 from tavern_compiler.regex_values import (
     ScriptCall,
-    ScriptLimits,
     ScriptLists,
     ScriptOutcome,
     ScriptRun,
@@ -25,19 +24,16 @@ from tavern_compiler.regex_values import (
 )
 from tavern_format import (
     Diagnostic,
-    NotRegex,
     RegexScript,
     Severity,
     SubstituteRegex,
-    classify_script,
     from_subject,
     to_subject,
 )
-from tavern_matcher import BoundedPattern, RegexFault, RegexLimits, Spans, compile_bounded
+from tavern_matcher import BoundedPattern, RegexFault, Spans
 
 _MAX_REMARKS = 16
 """What macros in the replacements of one script are blamed for at most."""
-_MAX_PATTERNS = 512
 _SPECIAL = re.compile(r"[\n\r\t\v\f\0.^$*+?{}\[\]\\/|()]")
 _ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\v": "\\v", "\f": "\\f", "\0": "\\0"}
 
@@ -51,33 +47,6 @@ class _Failure(Exception):  # noqa: N818 - an outcome, told to the caller as a v
 
 
 @define
-class Patterns:
-    """Patterns that were compiled already: scripts run on many texts."""
-
-    limits: RegexLimits
-    _known: dict[str, BoundedPattern | RegexFault] = field(factory=dict, init=False)
-
-    @classmethod
-    def within(cls, limits: ScriptLimits) -> "Patterns":
-        """Begin without any."""
-        return cls(RegexLimits(match_s=limits.script_s, text_chars=limits.text_chars))
-
-    def compiled(self, find: str) -> BoundedPattern | RegexFault:
-        """Read and compile the find pattern of a script."""
-        if find not in self._known:
-            if len(self._known) >= _MAX_PATTERNS:
-                self._known.clear()
-            self._known[find] = self._compile(find)
-        return self._known[find]
-
-    def _compile(self, find: str) -> BoundedPattern | RegexFault:
-        source = classify_script(find)
-        if isinstance(source, NotRegex):
-            return RegexFault(code=source.code, reason=source.reason, invalid=True)
-        return compile_bounded(source, self.limits)
-
-
-@define
 class Scripting:
     """The work of one call, or of one text of a projection."""
 
@@ -85,7 +54,6 @@ class Scripting:
     call: ScriptCall
     context: MacroContext
     settings: ScriptSettings
-    patterns: Patterns
     overtime_s: float = 0.0
     """What is used up already of all scripts' time."""
     runs: list[ScriptRun] = field(factory=list, init=False)
@@ -208,7 +176,7 @@ class _Script:
             context = evolve(context, post_process=_escape)
         if way is not SubstituteRegex.NONE:
             find = self.at.expanded(find, context, f"{self.path}/findRegex", f"{self.path}:find")
-        found = self.at.patterns.compiled(find)
+        found = self.at.settings.patterns.compiled(find)
         if isinstance(found, RegexFault):
             invalid = found.invalid
             outcome = ScriptOutcome.INVALID if invalid else ScriptOutcome.UNTRANSLATABLE

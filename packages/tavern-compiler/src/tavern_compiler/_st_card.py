@@ -102,6 +102,7 @@ _ORDER = (
     "creator_notes",
     "greeting",
 )
+_REPLACING = frozenset({"system_prompt", "post_history_instructions"})
 _READ_WITHOUT_CARD = frozenset({"persona"})
 _PATHS: Mapping[str, str] = {"depth_prompt": "depth_prompt/prompt"}
 _GETTERS: Mapping[str, Callable[[CharacterCard], str]] = {
@@ -126,7 +127,8 @@ def read_fields(given: ProjectionInput, macros: Macros) -> tuple[CardFields, Mac
             texts[name], sources[name], raws[name] = whole.text, whole.sources, whole.raw
         else:
             path = f"/character/{_PATHS.get(name, name)}"
-            texts[name], macros = card_text(getattr(raw, name), macros, given, path=path)
+            texts[name], after = card_text(getattr(raw, name), macros, given, path=path)
+            macros = _without_original(name, macros, after)
             sources[name] = (_source(given.character, name),)
     if given.character:
         for at, greeting in enumerate(given.character.alternate_greetings):
@@ -134,6 +136,15 @@ def read_fields(given: ProjectionInput, macros: Macros) -> tuple[CardFields, Mac
             _, macros = card_text(trim(greeting), macros, given, path=path)
     scope = evolve(macros.scope, card=evolve(macros.scope.card, **raws))
     return CardFields(texts=texts, sources=sources), evolve(macros, scope=scope)
+
+
+def _without_original(name: str, before: Macros, after: Macros) -> Macros:
+    """Take back what was said of `{{original}}` where a later step has a text for it."""
+    if name not in _REPLACING:
+        return after
+    told = after.diagnostics[len(before.diagnostics) :]
+    kept = (one for one in told if not one.message.startswith("{{original}}"))
+    return evolve(after, diagnostics=(*before.diagnostics, *kept))
 
 
 def card_text(

@@ -161,7 +161,13 @@ class OverBudgetError(Exception):
         self.messages = messages
 
 
-def lose(code: str, identifier: str, messages: Iterable[PromptMessage], reason: str) -> Dropped:
+def lose(
+    code: str,
+    identifier: str,
+    messages: Iterable[PromptMessage],
+    reason: str,
+    severity: Severity = Severity.WARNING,
+) -> Dropped:
     """Say that messages do not get in, what they cost, and why."""
     ones = tuple(messages)
     sources = tuple(source for one in ones for source in one.sources)
@@ -172,5 +178,5 @@ def lose(code: str, identifier: str, messages: Iterable[PromptMessage], reason: 
         identifier=identifier,
         tokens=tokens,
         sources=sources,
-        diagnostic=Diagnostic(code, Severity.WARNING, path, message),
+        diagnostic=Diagnostic(code, severity, path, message),
     )

@@ -52,7 +52,9 @@ def parse_block(
     lines = f"{block}\n".replace("\r", "").split("\n")
     for line in lines:
         state = state.read(line)
-    return ExampleBlock(messages=tuple(state.all_turns()), sources=tuple(sources))
+    turns = tuple(state.all_turns())
+    unspoken = "" if turns else trim(block.replace("\r", ""))
+    return ExampleBlock(messages=turns, unspoken=unspoken, sources=tuple(sources))
 
 
 @frozen(kw_only=True)

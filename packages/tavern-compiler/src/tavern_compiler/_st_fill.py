@@ -15,11 +15,17 @@ from attrs import evolve, frozen
 from tavern_compiler._st_chat import Names
 from tavern_compiler._st_collection import setting_source
 from tavern_compiler._st_draft import Draft, Slot, lose, total
+from tavern_compiler._st_examples import BOT
 from tavern_compiler._st_preset import StPrompt
 from tavern_compiler._st_settings import PromptSettings
 from tavern_compiler._text import trim
 from tavern_compiler.st_input import ProjectionProfile
-from tavern_compiler.st_prompt_inputs import ExampleBlock, HistoryMessage, PromptInputs
+from tavern_compiler.st_prompt_inputs import (
+    ExampleBlock,
+    ExampleMessage,
+    HistoryMessage,
+    PromptInputs,
+)
 from tavern_compiler.st_result import Dropped, PromptMessage
 
 _HISTORY, _EXAMPLES, _NUDGE = "chatHistory", "dialogueExamples", "continueNudge"
@@ -222,6 +228,8 @@ def fill_examples(
     draft = evolve(draft, macros=macros)
     for number, block in enumerate(inputs.examples):
         messages = (heading, *_example_messages(draft, block, number))
+        if block.unspoken and draft.profile is ProjectionProfile.ST_1_19:
+            draft = draft.drop(_unspoken(draft, block, number))
         if not draft.affords(total(messages)):
             return draft.drop(*_no_room(draft, inputs.examples, number, heading))
         for message in messages:
@@ -230,9 +238,19 @@ def fill_examples(
 
 
 def _example_messages(draft: Draft, block: ExampleBlock, number: int) -> Iterator[PromptMessage]:
-    for turn, one in enumerate(block.messages):
+    turns = block.messages
+    if block.unspoken and draft.profile is ProjectionProfile.SAFE:
+        turns = (ExampleMessage(content=block.unspoken, name=BOT),)
+    for turn, one in enumerate(turns):
         identifier = f"{_EXAMPLES} {number}-{turn}"
         yield draft.costs.message("system", one.content, identifier, block.sources, name=one.name)
+
+
+def _unspoken(draft: Draft, block: ExampleBlock, number: int) -> Dropped:
+    identifier = f"{_EXAMPLES} {number}"
+    message = draft.costs.message("system", block.unspoken, identifier, block.sources)
+    reason = "nobody speaks in it."
+    return lose("EXAMPLES_WITHOUT_SPEAKER", identifier, (message,), reason)
 
 
 def _no_room(

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from attrs import frozen
 
-from tavern_compiler._st_extensions import at_position, joined
+from tavern_compiler._st_extensions import at_position, joined, sources_of
 from tavern_compiler._st_preset import DEFAULT_ORDER_NUMBER, StPrompt
 from tavern_compiler._text import trim
 from tavern_compiler.st_input import ExtensionPosition, ExtensionPrompt
@@ -112,5 +112,5 @@ def lost_at_depth(
             yield prompt, "its role is none of system, user, assistant."
     for key, row in at_position(rows, ExtensionPosition.IN_CHAT):
         if not is_reached(row.depth):
-            prompt = StPrompt(identifier=key, content=row.value, sources=row.sources)
+            prompt = StPrompt(identifier=key, content=row.value, sources=sources_of(key, row))
             yield prompt, "its depth is no whole number from 0 to 10000."

@@ -54,6 +54,8 @@ class MacroChat:
     first_included: float | None = None
     """Number of the first message that is in the prompt."""
     first_displayed: int | None = None
+    last_seen: dict[object, int | None] = field(factory=dict, init=False, repr=False, eq=False)
+    """What was searched for in `messages` already, and where it is."""
 
 
 @frozen(kw_only=True)
@@ -181,3 +183,5 @@ class MacroLimits:
     """Words and signs read in macros, macros, dice. What is inside others is read again."""
     output_chars: int = 4096 * KIB
     """Code points of all results and stored values together."""
+    diagnostics: int = 256
+    """So many are told; what comes behind is counted in one more."""

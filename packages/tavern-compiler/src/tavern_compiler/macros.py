@@ -129,7 +129,7 @@ def expand_macros(
         text=shown,
         used=tuple(_use(noted) for noted in run.noted),
         variables=run.variables(),
-        diagnostics=tuple(run.diagnostics),
+        diagnostics=run.told(),
     )
 
 

@@ -29,6 +29,8 @@ class SourceKind(StrEnum):
     CHARACTER = "character"
     USER = "user"
     WORLD_BOOK = "worldbook"
+    SNAPSHOT = "snapshot"
+    """A captured prompt: its message is all that is known."""
 
 
 class Relationship(StrEnum):
@@ -61,7 +63,59 @@ class PartSource:
     """`<resource id>:<entry id>`."""
 
     @property
-    def size_chars(text: str) -> int:
+    def size_chars(self) -> int:
+        """Code points; a surrogate pair is one."""
+        return size_chars(self.text)
+
+    @property
+    def size_utf16(self) -> int:
+        """UTF-16 code units."""
+        return utf16_length(self.text)
+
+    @property
+    def size_utf8_bytes(self) -> int:
+        """Bytes in UTF-8."""
+        return utf8_length(self.text)
+
+    @property
+    def hash(self) -> str:
+        """SHA-256 of the text, lower-case hex."""
+        return text_hash(self.text)
+
+
+@frozen(kw_only=True)
+class Part:
+    """One section of the prompt."""
+
+    name: str = ""
+    """A label for this result only: it holds the part's number."""
+    text: str = attrs.field(repr=False)
+    sources: tuple[PartSource, ...]
+    """In the order in which they went in; the first one names the part."""
+    provenance: str = PROVENANCE
+
+    @property
+    def size_chars(self) -> int:
+        """Code points; a surrogate pair is one."""
+        return size_chars(self.text)
+
+    @property
+    def size_utf16(self) -> int:
+        """UTF-16 code units."""
+        return utf16_length(self.text)
+
+    @property
+    def size_utf8_bytes(self) -> int:
+        """Bytes in UTF-8."""
+        return utf8_length(self.text)
+
+    @property
+    def hash(self) -> str:
+        """SHA-256 of the text, lower-case hex."""
+        return text_hash(self.text)
+
+
+def size_chars(text: str) -> int:
     """Count code points as JavaScript's string iterator does."""
     if text.isascii():
         return len(text)

@@ -6,7 +6,7 @@ is tavern-matcher's, one bound for keys and scripts.
 Source: SillyTavern 1.19.0, public/scripts/extensions/regex/engine.js.
 """
 
-from tavern_compiler._regex_run import Patterns, Scripting
+from tavern_compiler._regex_run import Scripting
 from tavern_compiler.macro_context import MacroContext
 from tavern_compiler.regex_values import ScriptCall, ScriptedText, ScriptLists, ScriptSettings
 
@@ -40,7 +40,6 @@ def apply_regex_scripts(
         call=call,
         context=MacroContext() if context is None else context,
         settings=chosen,
-        patterns=Patterns.within(chosen.limits),
     )
     return ScriptedText(
         text=work.whole(text),

@@ -10,9 +10,11 @@ from enum import StrEnum
 
 from attrs import field, frozen
 
+from tavern_compiler._regex_patterns import Patterns
 from tavern_compiler.macro_context import KIB, Variables
 from tavern_compiler.macros import MacroSettings
 from tavern_format import Diagnostic, RegexScript
+from tavern_matcher import RegexLimits
 
 
 class ScriptOrigin(StrEnum):
@@ -130,6 +132,13 @@ class ScriptSettings:
     macros: MacroSettings = field(factory=MacroSettings)
     """Its limits hold for all replacements of one call together."""
     limits: ScriptLimits = field(factory=ScriptLimits)
+    patterns: Patterns = field(init=False, repr=False, eq=False)
+    """Those that were compiled already."""
+
+    @patterns.default
+    def _no_patterns(self) -> Patterns:
+        limits = self.limits
+        return Patterns(RegexLimits(match_s=limits.script_s, text_chars=limits.text_chars))
 
 
 @frozen(kw_only=True)

@@ -20,6 +20,7 @@ from tavern_compiler.macro_context import (
 from tavern_compiler.macros import MARKS, MacroSettings, expand_macros
 from tavern_compiler.regex_values import ScriptRun, ScriptUse
 from tavern_format import Diagnostic, Placement
+from tavern_matcher import Dice
 
 _DEFAULTS = MacroSettings()
 
@@ -64,6 +65,8 @@ class MacroScope:
     """The chat, oldest message first, hidden ones too."""
     collapse_newlines: bool = False
     """Whether runs of line breaks in card fields become one."""
+    place: str = ""
+    """Where the text stands, as a JSON pointer: equal macros of two texts draw for themselves."""
 
     @property
     def group(self) -> str:
@@ -136,7 +139,8 @@ class Macros:
         """Expand a text; `path` says where it stands, `scope` stands in for the usual one."""
         if not text:
             return "", self
-        done = self.expand(text, self.scope if scope is None else scope, self.state)
+        own = evolve(self.scope if scope is None else scope, place=path)
+        done = self.expand(text, own, self.state)
         found = tuple(evolve(one, path=path) for one in done.diagnostics)
         after = evolve(self, state=done.state, diagnostics=(*self.diagnostics, *found))
         return done.text, after
@@ -151,7 +155,7 @@ class Macros:
             text=text,
             placement=placement,
             depth=depth,
-            scope=self.scope,
+            scope=evolve(self.scope, place=path),
             state=self.state,
             memory=self.memory,
         )
@@ -186,6 +190,13 @@ def expand_with(context: MacroContext, settings: MacroSettings = _DEFAULTS) -> E
     return expand
 
 
+def placed_dice(dice: Dice | None, place: str) -> Dice | None:
+    """Let dice be told of the place of a text, too."""
+    if dice is None or not place:
+        return dice
+    return lambda purpose: dice(f"{place}:{purpose}")
+
+
 def in_scope(context: MacroContext, scope: MacroScope) -> MacroContext:
     """Put names, fields and chat of a scope into a context."""
     members = (GroupMember(name=name, muted=name in scope.muted) for name in scope.members)
@@ -198,6 +209,7 @@ def in_scope(context: MacroContext, scope: MacroScope) -> MacroContext:
         group=tuple(members) if scope.members else None,
         original=scope.original,
         dynamic=scope.extra,
+        dice=placed_dice(context.dice, scope.place),
         chat=evolve(context.chat, messages=scope.messages),
         host=evolve(context.host, outlets=scope.outlets, collapse_newlines=scope.collapse_newlines),
     )

@@ -13,6 +13,7 @@ from attrs import evolve, field, frozen
 
 from tavern_compiler._st_collection import collect
 from tavern_compiler._st_draft import Costs, Draft
+from tavern_compiler._st_missing import missing
 from tavern_compiler._st_place import Job, fill
 from tavern_compiler._st_prepare import ChatSettings, prepare, scope_of
 from tavern_compiler._st_preset import read_order
@@ -140,6 +141,7 @@ def _build(wanted: _Order, costs: Costs, tools: ProjectionTools, macros: Macros)
         pin_examples=settings.pin_examples,
     )
     draft, over_budget = fill(job, draft)
+    draft = draft.drop(*missing(inputs, collection, draft, over_budget))
     return Projection(
         messages=flatten(draft, squash=chosen.squash and not settings.dry_run),
         dropped=draft.dropped,

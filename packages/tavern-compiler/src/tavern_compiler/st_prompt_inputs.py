@@ -41,6 +41,8 @@ class ExampleBlock:
     """One example dialogue."""
 
     messages: tuple[ExampleMessage, ...] = ()
+    unspoken: str = field(default="", repr=False)
+    """The text of a block in which nobody speaks; SillyTavern loses it."""
     sources: tuple[MessageSource, ...] = ()
 
 

@@ -8,7 +8,7 @@ Source: SillyTavern 1.19.0, public/script.js (Generate) and public/scripts/world
 
 from attrs import evolve, field, frozen
 
-from tavern_compiler._regex_run import Patterns, Scripting
+from tavern_compiler._regex_run import Scripting
 from tavern_compiler.macro_context import MacroContext, Variables
 from tavern_compiler.regex_values import ScriptCall, ScriptLists, ScriptSettings
 from tavern_compiler.st_macros import Rewrite, Rewritten, TextToRewrite, in_scope
@@ -37,7 +37,6 @@ def rewrite_with(
     """
     chosen = ScriptSettings() if settings is None else settings
     usual = MacroContext() if context is None else context
-    patterns = Patterns.within(chosen.limits)
 
     def rewrite(given: TextToRewrite) -> Rewritten:
         memory = given.memory if isinstance(given.memory, _Memory) else _Memory()
@@ -47,7 +46,6 @@ def rewrite_with(
             call=ScriptCall(placement=given.placement, for_prompt=True, depth=given.depth),
             context=evolve(in_scope(usual, given.scope), variables=known),
             settings=chosen,
-            patterns=patterns,
             overtime_s=memory.overtime_s,
         )
         text = work.whole(given.text)

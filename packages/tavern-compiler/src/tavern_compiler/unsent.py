@@ -86,7 +86,7 @@ def _formats(preset: Preset) -> Iterator[Diagnostic]:
 def _scripts(scripts: Sequence[RegexScript], path: str) -> Iterator[Diagnostic]:
     active = [script for script in scripts if not script.disabled]
     if active:
-        message = f"{len(active)} regex scripts are not executed yet."
+        message = f"Parts are not rewritten: regex scripts that do not run here, {len(active)}."
         path = f"{path}/regex_scripts"
         yield Diagnostic("REGEX_SCRIPTS_NOT_EXECUTED", Severity.WARNING, path, message)
 

@@ -3,9 +3,13 @@
 from tavern_loader._version import __version__
 from tavern_loader.document import json_document
 from tavern_loader.errors import InputError, LoaderError
+from tavern_loader.message_document import message_document
+from tavern_loader.message_report import message_report
 from tavern_loader.report import text_report
 from tavern_loader.samples import SAMPLES, Sample, sample_request
-from tavern_loader.service.compile_files import Compilation, UsedFile, compile_files
+from tavern_loader.service.compile_files import Compilation, compile_files
+from tavern_loader.service.groundwork import UsedFile
+from tavern_loader.service.project_files import MessageList, project_files
 from tavern_loader.service.reading import SourceFile
 from tavern_loader.service.resources import CompileRequest, Remark
 
@@ -15,6 +19,7 @@ __all__ = [
     "CompileRequest",
     "InputError",
     "LoaderError",
+    "MessageList",
     "Remark",
     "Sample",
     "SourceFile",
@@ -22,6 +27,9 @@ __all__ = [
     "__version__",
     "compile_files",
     "json_document",
+    "message_document",
+    "message_report",
+    "project_files",
     "sample_request",
     "text_report",
 ]

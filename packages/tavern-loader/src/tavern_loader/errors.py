@@ -68,3 +68,12 @@ class DamagedError(StoreError):
 
 class RevisionConflictError(StoreError):
     """Somebody else changed the document meanwhile."""
+
+
+class SessionRunningError(LoaderError):
+    """A change would reach a session in the middle of a turn."""
+
+    def __init__(self, code: str, message: str, *, session_ids: tuple[str, ...]) -> None:
+        """Keep the sessions that are running."""
+        super().__init__(code, message)
+        self.session_ids = session_ids

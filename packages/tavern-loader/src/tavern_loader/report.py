@@ -4,11 +4,12 @@ Owns the words and the order of the report: files, parts, world books, remarks. 
 the width is an argument, and there is no colour.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from tavern_compiler import Part, PartSource, SourceKind
 from tavern_loader.layout import clean, cut, table, wrap
 from tavern_loader.service.compile_files import Compilation
+from tavern_loader.service.groundwork import Groundwork
 from tavern_loader.service.resources import Remark
 from tavern_matcher import Decision, explain
 
@@ -25,16 +26,21 @@ _INDENT = "    "
 def text_report(done: Compilation, width: int = DEFAULT_WIDTH, *, title: str = "") -> str:
     """Render the report; `width` is counted in terminal cells, and taken as MIN_WIDTH at least."""
     cells = max(width, MIN_WIDTH)
-    sections = (
-        _files(done, cells, title),
+    return join(
+        files_section(done, cells, title),
         _parts(done, cells),
-        *_books(done, cells),
-        _remarks(done, cells),
+        *books_sections(done, cells),
+        remarks_section(done, cells),
     )
+
+
+def join(*sections: Iterable[str]) -> str:
+    """Put sections one below the other."""
     return "\n".join("\n".join(lines) + "\n" for lines in sections)
 
 
-def _files(done: Compilation, cells: int, title: str) -> Iterator[str]:
+def files_section(done: Groundwork, cells: int, title: str) -> Iterator[str]:
+    """List the files that were used."""
     yield title or "Files"
     rows = [
         (
@@ -96,7 +102,8 @@ def _source(source: PartSource) -> str:
     return {SourceKind.CHARACTER: "card", SourceKind.USER: "user"}[source.kind]
 
 
-def _books(done: Compilation, cells: int) -> Iterator[Iterator[str]]:
+def books_sections(done: Groundwork, cells: int) -> Iterator[Iterator[str]]:
+    """Say of each world book which entries fired, and why."""
     for named in done.books:
         decisions = sorted(
             (one for one in done.match.decisions if one.entry.book == named.name),
@@ -115,7 +122,8 @@ def _book(name: str, decisions: list[Decision], cells: int) -> Iterator[str]:
         yield from (_INDENT + line for line in others)
 
 
-def _remarks(done: Compilation, cells: int) -> Iterator[str]:
+def remarks_section(done: Groundwork, cells: int) -> Iterator[str]:
+    """List all diagnostics."""
     if not done.remarks:
         yield "Diagnostics: none"
         return

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from tavern_loader.adapters.stored_bytes import OLD_ASSEMBLIES, OLD_AUDITS, TRACE_RECORDS
 from tavern_loader.errors import HostError
 from tests.http_scene import Client, HttpScene
 from tests.trace_scenario import VECTORS, case, sample
@@ -16,9 +17,13 @@ FIRST = "60c4706e-c4ee-4d0e-a1ea-10b7e369022f"
 @pytest.fixture
 def kept(scene: HttpScene) -> Client:
     """Give a client of an API with the recorded records and the recorded session."""
-    scene.trace_file.data = (VECTORS / "tavern-trace-records.json").read_bytes()
+    (scene.folder / TRACE_RECORDS).write_bytes((VECTORS / TRACE_RECORDS).read_bytes())
     scene.host.logs["session-demo"] = case("session_demo")
     return scene.client
+
+
+def keep(scene: HttpScene, name: str, document: object) -> None:
+    (scene.folder / name).write_text(json.dumps(document), encoding="utf-8")
 
 
 def test_capabilities_are_the_recorded_ones(client: Client) -> None:
@@ -79,7 +84,7 @@ def test_audits_are_the_recorded_ones(kept: Client) -> None:
 def test_records_of_earlier_versions_stand_beside_todays(scene: HttpScene, kept: Client) -> None:
     audit = {**sample("v1_audits")[0], "captureId": "older", "id": "9:1:1", "recordedAt": 5}
     sessions = {"session-demo": {"updatedAt": 1, "records": [audit]}}
-    scene.old_audits.data = json.dumps({"schemaVersion": 1, "sessions": sessions}).encode()
+    keep(scene, OLD_AUDITS, {"schemaVersion": 1, "sessions": sessions})
     whole = {
         "schemaVersion": 3,
         "id": "record-of-3",
@@ -93,7 +98,7 @@ def test_records_of_earlier_versions_stand_beside_todays(scene: HttpScene, kept:
         "audit": {"captureId": "of-its-own"},
         "sections": [{"name": "s", "text": "as it was"}],
     }
-    scene.old_assemblies.data = json.dumps({"schemaVersion": 3, "records": [whole]}).encode()
+    keep(scene, OLD_ASSEMBLIES, {"schemaVersion": 3, "records": [whole]})
     ids = [row["id"] for row in kept.get(SESSION).json["records"]]
     assert ids[:2] == ["legacy:9:1:1", "record-of-3"]
     assert kept.get(f"{SESSION}/legacy:9:1:1").json["record"]["audit"] == audit
@@ -105,8 +110,8 @@ def test_records_of_earlier_versions_stand_beside_todays(scene: HttpScene, kept:
 
 def test_damaged_files_of_earlier_versions_count_as_empty(scene: HttpScene, kept: Client) -> None:
     before = kept.get(SESSION).json
-    scene.old_audits.data = b"{"
-    scene.old_assemblies.data = b'{"schemaVersion": 9}'
+    (scene.folder / OLD_AUDITS).write_bytes(b"{")
+    keep(scene, OLD_ASSEMBLIES, {"schemaVersion": 9})
     assert kept.get(SESSION).json == before
 
 

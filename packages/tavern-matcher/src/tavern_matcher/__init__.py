@@ -13,6 +13,7 @@ from tavern_matcher.bounded_regex import (
 )
 from tavern_matcher.budget import BudgetUse, CountTokens
 from tavern_matcher.candidates import Expand
+from tavern_matcher.changes import Change, ChangeKind
 from tavern_matcher.context import (
     ForcedEntry,
     ScanCharacter,
@@ -28,15 +29,15 @@ from tavern_matcher.explain import explain
 from tavern_matcher.finder import FinderKind
 from tavern_matcher.frames import ScanLoop
 from tavern_matcher.index import Index, compile_index
-from tavern_matcher.key_table import ScanCache
 from tavern_matcher.keys import KeyKind
 from tavern_matcher.match import match
 from tavern_matcher.placement import Activated, DepthBlock, Placement, Rewrite
 from tavern_matcher.result import MatchResult
 from tavern_matcher.rules import MatchProfile
+from tavern_matcher.scan_cache import ScanCache
 from tavern_matcher.settings import SHIPPED_SETTINGS, CharacterStrategy, MatchSettings
 from tavern_matcher.state import MatchState, TimedRecord, state_from_json, state_to_json
-from tavern_matcher.what_if import Change, ChangeKind, Obstacle, WhatIf, what_if
+from tavern_matcher.what_if import Obstacle, WhatIf, what_if
 
 __all__ = [
     "SHIPPED_SETTINGS",

@@ -28,6 +28,10 @@ UNDEFINED: Final = Undefined.UNDEFINED
 """Stands for a field that is not there, which is not the same as `null`."""
 
 NAN: Final = math.nan
+# Made once: a union that is written where it is asked costs more than the question.
+_OBJECTS = (list, dict)
+_NUMBERS = (int, float)
+_TEXTUAL = (str, list, dict)
 _DECIMAL = re.compile(r"[+-]?(?:Infinity|(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)")
 _PREFIXED = re.compile(r"0(?:[xX][0-9a-fA-F]+|[oO][0-7]+|[bB][01]+)")
 _ARRAY_INDEX = re.compile(r"0|[1-9][0-9]{0,9}")
@@ -44,9 +48,10 @@ def nullish(value: object) -> bool:
 
 def truthy(value: object) -> bool:
     """Whether `if` takes the value for true: empty arrays and objects are."""
-    if value is UNDEFINED:
+    # Nearly every switch of a book is one of these; the rest is asked for thousands of times less.
+    if value is False or value is None or value is UNDEFINED:
         return False
-    if isinstance(value, list | dict):
+    if value is True or isinstance(value, _OBJECTS):
         return True
     return value == value and bool(value)  # noqa: PLR0124 - NaN is not itself, and not true
 
@@ -55,7 +60,7 @@ def to_number(value: object) -> float:
     """Give what `Number(value)` gives."""
     if isinstance(value, str):
         return _number_of_text(value)
-    if isinstance(value, bool | int | float):
+    if isinstance(value, _NUMBERS):
         return _finite(value)
     if value is None:
         return 0
@@ -86,7 +91,7 @@ def to_text(value: object) -> str:
         return value
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, int | float):
+    if isinstance(value, _NUMBERS):
         return number_text(value)
     if isinstance(value, list):
         return ",".join("" if nullish(item) else to_text(item) for item in value)
@@ -126,7 +131,7 @@ def _whole_text(value: float) -> str:
 
 def add(left: object, right: object) -> Any:  # noqa: ANN401 - a text or a number
     """Give `left + right`: a text as soon as one side is one."""
-    if isinstance(left, str | list | dict) or isinstance(right, str | list | dict):
+    if isinstance(left, _TEXTUAL) or isinstance(right, _TEXTUAL):
         return to_text(left) + to_text(right)
     return to_number(left) + to_number(right)
 
@@ -147,7 +152,7 @@ def is_number(value: object, wanted: int) -> bool:
 
 def strict_equal(left: object, right: object) -> bool:
     """Whether `left === right`: a text or a switch never is a number, an object only itself."""
-    if isinstance(left, list | dict) or isinstance(right, list | dict):
+    if isinstance(left, _OBJECTS) or isinstance(right, _OBJECTS):
         return left is right
     return left == right and isinstance(left, bool) is isinstance(right, bool)
 

@@ -8,6 +8,7 @@ The source of the figures: patterns that take exponential time stop on time; pat
 anew at every place of a long run overshoot, which grows with the text, hence `text_chars`.
 """
 
+import math
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -33,7 +34,10 @@ _FLAGS: Final = {
     "VERSION0": regex.VERSION0,
 }
 _OVERRUN_S_PER_CHAR: Final = 2e-6
-"""How much later than asked a search can stop that begins anew at every place of a long run."""
+"""How much later than asked a search can stop that begins anew at every place of a long run.
+
+Measured for `\\w+\\d` on 64 Ki letters, where it stops three times 40 to 50 ms late.
+"""
 _OVERLAP_CHARS: Final = 4096
 
 
@@ -113,15 +117,16 @@ class BoundedPattern:
     ) -> RegexSearch:
         """Look for the first match that begins at `start` or later.
 
-        Takes `limits.search_s` seconds at most, and no more than `time_left_s`. A text longer than
-        `limits.text_chars` is searched in pieces that end at line ends, and what would reach over
-        such an end is not found.
+        The `regex` module is given `limits.search_s` seconds at most, and no more than
+        `time_left_s`. Where it can stop late, the search is charged for that as well, and goes on
+        only while `time_left_s` has room for it. A text longer than `limits.text_chars` is searched
+        in pieces that end at line ends, and what would reach over such an end is not found.
         """
-        limit = self.limits.search_s
-        left = limit if time_left_s is None else min(limit, time_left_s)
+        left = math.inf if time_left_s is None else time_left_s
         spent = 0.0
         for begin, end in self._pieces(subject, start):
-            found = self._search_piece(subject, begin, end, left - spent)
+            allowed = min(self.limits.search_s, left) - spent
+            found = self._search_piece(subject, (begin, end), allowed, left - spent)
             spent += found.spent_s
             if found.timed_out or found.spans is not None:
                 return RegexSearch(spans=found.spans, timed_out=found.timed_out, spent_s=spent)
@@ -175,22 +180,28 @@ class BoundedPattern:
                 return
         yield start, length
 
-    def _search_piece(self, subject: str, begin: int, end: int, left_s: float) -> RegexSearch:
+    def _search_piece(
+        self, subject: str, piece: tuple[int, int], limit_s: float, left_s: float
+    ) -> RegexSearch:
         """Try for a short time first: what is charged is then near to what was needed."""
         seek = self._compiled.match if self.sticky else self._compiled.search
-        slice_s = FIRST_SLICE_S + (end - begin) * SLICE_S_PER_CHAR
+        length = piece[1] - piece[0]
+        slice_s = FIRST_SLICE_S + length * SLICE_S_PER_CHAR
+        overrun_s = length * _OVERRUN_S_PER_CHAR
         spent = 0.0
-        while left_s - spent > 0:
-            allowed = min(slice_s, left_s - spent)
+        while limit_s - spent > 0:
+            allowed = min(slice_s, limit_s - spent)
             spent += allowed
             try:
-                found = seek(subject, begin, end, timeout=allowed)
+                found = seek(subject, *piece, timeout=allowed)
             except TimeoutError:
                 slice_s *= GROWTH
-                continue
+                if left_s - spent > overrun_s:
+                    continue
+                break
             spans = None if found is None else self._spans(found)
             return RegexSearch(spans=spans, spent_s=spent)
-        return RegexSearch(timed_out=True, spent_s=spent + (end - begin) * _OVERRUN_S_PER_CHAR)
+        return RegexSearch(timed_out=True, spent_s=spent + overrun_s)
 
     def _spans(self, found: Any) -> tuple[tuple[int, int], ...]:  # noqa: ANN401 - no public type
         return tuple(found.span(number) for number in range(self.group_count + 1))

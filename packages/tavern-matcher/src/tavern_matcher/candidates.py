@@ -60,6 +60,8 @@ class Judge:
     reader: EntryReader
     expand: Expand | None
     forced: Mapping[str, ScanEntry]
+    assumed: frozenset[int] = frozenset()
+    """Numbers of entries that pass every test of this module: for `what_if`."""
     rules: Rules = field(init=False)
     _vectors: frozenset[tuple[str, int]] = field(init=False)
     _expanded: dict[tuple[str, bool, bool], Key] = field(factory=dict)
@@ -71,6 +73,8 @@ class Judge:
 
     def closes(self, entry: ScanEntry) -> Reason | None:
         """Give the reason that shuts an entry out of the whole scan, if there is one."""
+        if entry.number in self.assumed:
+            return None
         if entry.entry is None:
             return Reason.MALFORMED
         return next((reason for reason, closes in _GATES if closes(entry, self)), None)
@@ -81,6 +85,8 @@ class Judge:
 
     def judge(self, entry: ScanEntry, stage: Stage) -> Reason:
         """Say what becomes of an entry that nothing shuts out of the whole scan."""
+        if entry.number in self.assumed:
+            return Reason.PRIMARY_KEY_MATCH
         early = self._by_recursion(entry, stage) or self.without_keys(entry)
         if early is not None:
             return early
@@ -190,7 +196,8 @@ class Judge:
 
     def _found_raw(self, entry: ScanEntry, written: object, view: View) -> bool:
         if not isinstance(written, str):
-            raise ScanAbortedError("SCORED_KEY_NOT_TEXT", "a key in a scored group is no text")
+            message = f"{entry.label} is in a scored group and has a key that is no text"
+            raise ScanAbortedError("SCORED_KEY_NOT_TEXT", message, f"{entry.path}/keys")
         key = self.reader.read_again(entry, written, raw=True)
         return bool(self.haystack.found(key, view))
 

@@ -15,6 +15,8 @@ from tavern_matcher._js import UNDEFINED, is_number, to_number, truthy
 from tavern_matcher.entry_fields import Fields
 
 _SURE = 100
+_NUMBERS = (int, float)
+_LOGICS = range(4)
 
 
 @frozen
@@ -93,8 +95,8 @@ def _level(value: object) -> float | str:
     return value if isinstance(value, str) else to_number(value)
 
 
-def _logic(value: object) -> int:
-    return next((logic for logic in range(4) if is_number(value, logic)), -1)
+def _logic(value: Any) -> int:
+    return int(value) if type(value) in _NUMBERS and value in _LOGICS else -1
 
 
 def _read_filter(value: object) -> tuple[Any, Any, bool]:

@@ -194,6 +194,8 @@ class Decision:
     """What that loop was for."""
     group: str = ""
     """The inclusion group that decided, or in which it won."""
+    group_share: tuple[float, float] | None = None
+    """From and to which draw its weight wins the group, from 0 to 1; None: none was drawn."""
     draw: Draw | None = None
     """The random number that decided."""
     threshold: float | None = field(default=None, eq=comparable)

@@ -75,6 +75,10 @@ class Decisions(Sequence[Decision]):
                 return self[at]
         raise LookupError(f"no entry {entry.index} of a book {entry.book} in this index")
 
+    def as_if(self, entry: ScanEntry, reason: Reason) -> Decision:
+        """Give the decision about an entry as if a test before the loop had decided."""
+        return self._decision(entry, reason, ScanState.INITIAL)
+
     def _make(self, entry: ScanEntry) -> Decision:
         scan = self._scan
         if scan is None or not scan.loops:
@@ -132,6 +136,7 @@ class Decisions(Sequence[Decision]):
             loop=fate.loop,
             state=state,
             group=fate.removal.group if fate.removal else "",
+            group_share=fate.removal.share if fate.removal else None,
             draw=draw,
             threshold=entry.conduct.probability if outcome and outcome.draw else None,
             tokens=tokens,

@@ -31,3 +31,8 @@ class DiceMissingError(MatcherError):
 
 class ScanAbortedError(MatcherError):
     """SillyTavern's scan ends here with an error; `match` reports it in its result."""
+
+    def __init__(self, code: str, message: str, path: str) -> None:
+        """Keep the path of what ends it, as diagnostics have it."""
+        super().__init__(code, message)
+        self.path = path

@@ -39,8 +39,12 @@ def explain(subject: Decision | HasDecisions, entry: EntryId | None = None) -> s
     else:
         decision = subject.decision(entry)
     verb = "fired" if decision.fired else "did not fire"
-    sentence = SENTENCES[decision.reason](decision)
-    return f"{_subject(decision)} {verb} {sentence}{_circumstances(decision)}."
+    return f"{with_verb(decision, verb)[:-1]}{_circumstances(decision)}."
+
+
+def with_verb(decision: Decision, verb: str) -> str:
+    """Say the reason of a decision after another verb, such as "would not fire"."""
+    return f"{_subject(decision)} {verb} {SENTENCES[decision.reason](decision)}."
 
 
 def _circumstances(decision: Decision) -> str:
@@ -116,14 +120,14 @@ def _although(decision: Decision) -> str:
     found, cause = decision.primary_matches, decision.cause
     if found and cause in (Reason.PRIMARY_KEY_MATCH, Reason.SECONDARY_KEYS_MATCH, None):
         return f"although its key {_hit(found[0])}"
-    return f"although it {_CAUSES.get(cause, 'was about to fire')}"
+    return f"although {_CAUSES.get(cause, 'nothing else holds it back')}"
 
 
 _CAUSES: Mapping[Reason | None, str] = {
-    Reason.CONSTANT: "is constant",
-    Reason.STICKY: "is sticky",
-    Reason.FORCED: "was forced",
-    Reason.DECORATOR_ACTIVATE: "has @@activate",
+    Reason.CONSTANT: "it is constant",
+    Reason.STICKY: "it is sticky",
+    Reason.FORCED: "it was forced",
+    Reason.DECORATOR_ACTIVATE: "it has @@activate",
 }
 
 
@@ -176,8 +180,13 @@ def _group(why: str) -> Callable[[Decision], str]:
 
 
 def _drawn(decision: Decision) -> str:
-    draw = "" if decision.draw is None else f" (the draw was {decision.draw.value:g})"
-    return f"another member was taken{draw}"
+    """Say what decided between the members: a draw, or an override."""
+    taken = "another member was taken"
+    if decision.draw is None:
+        return taken
+    share = decision.group_share
+    wanted = "" if share is None else f", and it is taken from {share[0]:.3g} to {share[1]:.3g}"
+    return f"{taken} (the draw was {decision.draw.value:.3g}{wanted})"
 
 
 def _unlucky(decision: Decision) -> str:

@@ -98,6 +98,7 @@ def fates_of(frames: Iterable[Frame]) -> dict[int, Fate]:
     """Follow every entry through all loops."""
     fates: dict[int, Fate] = {}
     verdicts: dict[int, tuple[Reason, Sight]] = {}
+    lost: dict[tuple[int, str], Fate] = {}
     for frame in frames:
         for number, reason in _judged(frame):
             verdicts[number] = (reason, frame.sight)
@@ -107,10 +108,21 @@ def fates_of(frames: Iterable[Frame]) -> dict[int, Fate]:
         steps: list[Removal | Outcome] = [*frame.won, *frame.removed, *frame.outcomes]
         for step in steps:
             for number in frame.numbers(step.entry):
-                fates[number] = _next_fate(fates.get(number), verdicts[number], step, frame)
+                fate = _next_fate(fates.get(number), verdicts[number], step, frame)
+                fates[number] = _as_lost(lost, number, fate)
         for number in frame.replaced:
             fates[number] = Fate(Reason.REPLACED, frame.number, frame.sight)
     return fates
+
+
+def _as_lost(lost: dict[tuple[int, str], Fate], number: int, fate: Fate) -> Fate:
+    """Give the loss itself: who lost a group meets its winner again in every later loop."""
+    if fate.removal is None or not fate.removal.reason:
+        return fate
+    group = (number, fate.removal.group)
+    if fate.reason is not Reason.GROUP_ACTIVE:
+        lost[group] = fate
+    return lost.get(group, fate)
 
 
 def _judged(frame: Frame) -> Iterator[tuple[int, Reason]]:

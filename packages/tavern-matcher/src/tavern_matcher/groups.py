@@ -9,6 +9,8 @@ filterGroupsByTimedEffects, filterGroupsByScoring; the plugin contract, section 
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from itertools import accumulate, pairwise
+from math import isfinite
 from typing import Any, NamedTuple
 
 from attrs import define, field
@@ -33,6 +35,8 @@ _OBJECT_NAMES = frozenset(
 """What every JavaScript object has: as the name of a group it ends SillyTavern's scan."""
 
 Members = list[ScanEntry]
+Share = tuple[float, float]
+"""Which draws take a member: from, and to; both from 0 to 1."""
 
 
 class Removal(NamedTuple):
@@ -42,15 +46,24 @@ class Removal(NamedTuple):
     reason: Reason | None
     group: str
     draw: Draw | None = None
+    share: Share | None = None
 
 
-def group_names(text: Any, rules: Rules) -> list[str]:  # noqa: ANN401 - whatever the book holds
-    """Split the inclusion groups of an entry: as in SillyTavern, blanks before a comma stay.
-
-    Raises ScanAbortedError where SillyTavern's scan ends.
-    """
+def group_names(entry: ScanEntry, rules: Rules) -> list[str]:
+    """Give the inclusion groups of an entry. Raises ScanAbortedError where SillyTavern does."""
+    text = entry.conduct.group
     if not isinstance(text, str):
-        raise ScanAbortedError("GROUP_NOT_TEXT", "an inclusion group is no text")
+        message = f"{entry.label} has an inclusion group that is no text"
+        raise ScanAbortedError("GROUP_NOT_TEXT", message, f"{entry.path}/group")
+    names = split_groups(text, rules)
+    if rules.object_group_order and not _OBJECT_NAMES.isdisjoint(names):
+        message = f"{entry.label} has an inclusion group with the name of a method"
+        raise ScanAbortedError("GROUP_NAME", message, f"{entry.path}/group")
+    return names
+
+
+def split_groups(text: str, rules: Rules) -> list[str]:
+    """Split a text into names: as in SillyTavern, blanks before a comma stay."""
     names = _SEPARATOR.split(text)
     if rules.trims_group_names:
         return list(dict.fromkeys(name.strip() for name in names if name.strip()))
@@ -94,9 +107,7 @@ class GroupFilter:
         groups: dict[str, Members] = {}
         for candidate in self._left:
             if candidate.conduct.group:
-                for name in group_names(candidate.conduct.group, self.rules):
-                    if self.rules.object_group_order and name in _OBJECT_NAMES:
-                        raise ScanAbortedError("GROUP_NAME", "a group has the name of a method")
+                for name in group_names(candidate, self.rules):
                     groups.setdefault(name, []).append(candidate)
         if self.rules.object_group_order:
             return {name: groups[name] for name in sorted(groups, key=object_key_rank)}
@@ -105,16 +116,18 @@ class GroupFilter:
     def _is_left(self, entry: ScanEntry) -> bool:
         return any(other is entry for other in self._left)
 
-    def _remove(
-        self, entry: ScanEntry, reason: Reason, group: str, draw: Draw | None = None
-    ) -> None:
+    def _remove(self, entry: ScanEntry, reason: Reason, group: str) -> None:
+        self._take_out(Removal(entry, reason, group))
+
+    def _take_out(self, removal: Removal) -> None:
         for at, other in enumerate(self._left):
-            if other is entry:
+            if other is removal.entry:
                 del self._left[at]
-                self.removed.append(Removal(entry, reason, group, draw))
+                self.removed.append(removal)
                 return
         if self.rules.double_removal_takes_last and self._left:
-            self.removed.append(Removal(self._left.pop(), Reason.GROUP_COLLATERAL, group))
+            last = self._left.pop()
+            self.removed.append(Removal(last, Reason.GROUP_COLLATERAL, removal.group))
 
     def _by_timed_effects(self, name: str, members: Members) -> None:
         if not self.rules.timed_effects:
@@ -156,39 +169,46 @@ class GroupFilter:
         if len(members) <= 1:
             return
         ranked = [(one.order, one) for one in members if one.conduct.group_override]
+        draw: Draw | None = None
+        shares: list[Share | None] = [None] * len(members)
         if ranked:
-            winner, draw = sort_descending(ranked)[0], None
+            winner: ScanEntry | None = sort_descending(ranked)[0]
         else:
             draw = self.draw("group", name)
-            drawn = self._drawn(members, draw.value)
-            if drawn is None:
+            winner, shares = self._drawn(members, draw.value)
+            if winner is None:
                 return
-            winner = drawn
-        self.won.append(Removal(winner, None, name, draw))
-        for member in members:
-            if member is not winner:
-                self._remove(member, Reason.GROUP_LOSER, name, draw)
+        for member, share in zip(tuple(members), shares, strict=True):
+            if member is winner:
+                self.won.append(Removal(member, None, name, draw, share))
+            else:
+                self._take_out(Removal(member, Reason.GROUP_LOSER, name, draw, share))
 
     def _is_active(self, name: str) -> bool:
         if self.rules.group_text_is_name:
             return any(text == name for text in self.active_groups)
-        return any(name in group_names(text, self.rules) for text in self.active_groups if text)
+        return any(name in split_groups(text, self.rules) for text in self.active_groups if text)
 
-    def _drawn(self, members: Members, value: float) -> ScanEntry | None:
+    def _drawn(self, members: Members, value: float) -> tuple[ScanEntry | None, list[Share | None]]:
         """Draw by weight: weights written as text are joined as texts, as in SillyTavern."""
         weights = [member.conduct.group_weight for member in members]
         if not self.rules.negative_weights:
             weights = [max(to_number(weight), 0) for weight in weights]
-        total: Any = 0
-        for weight in weights:
-            total = add(total, weight)
-        roll = value * to_number(total)
-        if not self.rules.negative_weights and not to_number(total) > 0:
-            return members[0]
-        reached: Any = 0
-        for member, weight in zip(members, weights, strict=True):
-            reached = add(reached, weight)
-            sum_so_far = to_number(reached)
-            if roll < sum_so_far or (self.rules.draw_at_equal and roll == sum_so_far):
-                return member
+        sums: list[Any] = list(accumulate(weights, add, initial=0))
+        total = to_number(sums[-1])
+        bounds = [to_number(reached) for reached in sums]
+        shares = [_share(*pair, total) for pair in pairwise(bounds)]
+        if not self.rules.negative_weights and not total > 0:
+            return members[0], shares
+        roll = value * total
+        for member, reached in zip(members, bounds[1:], strict=True):
+            if roll < reached or (self.rules.draw_at_equal and roll == reached):
+                return member, shares
+        return None, shares
+
+
+def _share(start: float, end: float, total: float) -> Share | None:
+    """Say which draws take a member; nothing can be said where weights are no numbers."""
+    if not (isfinite(start) and isfinite(end) and isfinite(total) and total > 0):
         return None
+    return start / total, end / total

@@ -15,9 +15,10 @@ from attrs import define, field, frozen
 from tavern_matcher.bounded_regex import BoundedPattern
 from tavern_matcher.decision import PlaceKind, ScanState
 from tavern_matcher.joined_text import JoinedText, Piece, join_texts
-from tavern_matcher.key_table import KeyTable, ScanCache, TextHits
+from tavern_matcher.key_table import KeyTable
 from tavern_matcher.keys import Key, KeyKind
 from tavern_matcher.rules import MarkRule, Rules
+from tavern_matcher.scan_cache import ScanCache, TextHits
 from tavern_matcher.scan_entry import ScanEntry
 from tavern_matcher.scan_text import ContextTexts, Passage, block_passages
 from tavern_matcher.settings import MatchSettings
@@ -52,7 +53,8 @@ class _Reach:
         """Add messages, newest first, all further back than those that are there."""
         places: dict[int, int] = {}
         for place, numbers in reversed(list(enumerate(hits, first))):
-            places.update(dict.fromkeys(numbers, place))
+            if numbers:
+                places.update(dict.fromkeys(numbers, place))
         self.depth = places | self.depth
 
     def sees(self, number: int, view: View) -> bool:
@@ -93,11 +95,11 @@ class Haystack:
         """Look at everything but the messages."""
         self.rules = self.settings.rules
         self._left_s = self.settings.regex_limits.match_s
-        for name, passage in self.texts.sources.items():
-            hits = self.hits(passage)
+        sources = self.texts.sources
+        for name, hits in zip(sources, self.hits(tuple(sources.values())), strict=True):
             self._anywhere.sources[name] = frozenset(hits.found)
             self._as_words.sources[name] = frozenset(hits.words)
-        injected = [self.hits(passage) for passage in self.texts.injected]
+        injected = self.hits(self.texts.injected)
         self._anywhere.injected = frozenset(_all(hits.found for hits in injected))
         self._as_words.injected = frozenset(_all(hits.words for hits in injected))
 
@@ -106,18 +108,17 @@ class Haystack:
         """Messages that an entry without a depth of its own sees."""
         return self.settings.scan_depth_messages + self.skew
 
-    def hits(self, passage: Passage) -> TextHits:
-        """Give what one text holds."""
-        return self.table.hits(passage.searched, self.cache)
+    def hits(self, passages: Sequence[Passage]) -> list[TextHits]:
+        """Give what each text holds."""
+        return self.table.search.hits([one.searched for one in passages], self.cache)
 
     def reach(self, depth: float) -> None:
         """Search the messages up to a depth, as far as that was not done yet."""
         wanted = math.ceil(min(depth, len(self.texts.messages)))
         reached = len(self.message_hits)
-        for place in range(reached, wanted):
-            self.message_hits.append(self.hits(self.texts.messages[place]))
         if reached < wanted:
-            fresh = self.message_hits[reached:wanted]
+            fresh = self.hits(self.texts.messages[reached:wanted])
+            self.message_hits += fresh
             self._anywhere.add(reached, [hits.found for hits in fresh])
             self._as_words.add(reached, [hits.words for hits in fresh])
 
@@ -138,7 +139,7 @@ class Haystack:
         text, placed = block_passages(parts)
         self.blocks.append((text, placed))
         self._block_texts.append(Passage("", PlaceKind.ENTRY, text, text))
-        hits = self.table.hits(text, self.cache)
+        (hits,) = self.hits(self._block_texts[-1:])
         self._anywhere.blocks.update(hits.found)
         self._as_words.blocks.update(hits.words)
         return hits

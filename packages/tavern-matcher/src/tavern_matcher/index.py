@@ -16,9 +16,10 @@ from tavern_matcher.book_order import NamedBook, by_strategy, check_names, loade
 from tavern_matcher.decision import EntryId
 from tavern_matcher.entry_fields import Fields, book_fields
 from tavern_matcher.finder import FinderKind
-from tavern_matcher.key_table import KeyTable, ScanCache, TableBuilder
+from tavern_matcher.key_table import KeyTable, TableBuilder
 from tavern_matcher.keys import KeyReader
 from tavern_matcher.remarks import index_diagnostics, remarks_when_fired
+from tavern_matcher.scan_cache import ScanCache
 from tavern_matcher.scan_entry import EntryReader, ScanEntry
 from tavern_matcher.settings import MatchSettings
 from tavern_matcher.survey import Survey
@@ -76,10 +77,12 @@ def compile_index(
     """Prepare books for scanning; without settings, those of SillyTavern's code hold.
 
     The order of the books is SillyTavern's order of selection; the same book may be bound more
-    than once. Paths of the diagnostics lead into `books`:
-    `/books/<place>/entries/<place>/<attribute>`. `finder` chooses what searches texts, `cache` how
-    much is kept of them; neither changes a result. Raises ValueError when two different books
-    have one name.
+    than once. Paths of the diagnostics lead into `books` by attributes and places:
+    `/books/0/entries/3/keys/0`, or `/books/0/unread/1` for an item that is no entry. `finder`
+    chooses what searches texts, `cache` how much is kept of them; neither changes a result.
+
+    Raises:
+        ValueError: two different books have one name, or the automaton is asked for and missing.
     """
     settings = settings or MatchSettings()
     check_names(books)
@@ -127,6 +130,9 @@ def _read_book(named: NamedBook, place: int, reader: EntryReader) -> Iterator[Sc
     for index, entry, value in visited(named.book):
         held = _item_fields(value) if entry is None else fields[index]
         found = reader.read(named.name, index, place, entry, held)
+        if entry is None:
+            at = index - len(named.book.entries)
+            found.unread = (at, named.book.unread[at].key)
         if not rules.own_scan_depth:
             found.own_depth = None
         if rules.book_scan_depth:

@@ -1,87 +1,22 @@
-"""All plain needles of an index, which entries wait for them, and what one text holds of them.
+"""All plain needles of an index, and which entries wait for them.
 
-Owns the numbers of the needles, the postings (needle to entries), and `TextHits`: a pure function
-of table and text, kept in a bounded cache so that a text is searched once, however many scans see
-it. Must not know messages, depths or decisions.
+Owns the numbers of the needles and the postings (needle to entries). Must not know messages, depths
+or decisions.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, repeat
-from typing import NamedTuple
 
-from attrs import define, field, frozen
+from attrs import frozen
 
 from tavern_matcher._text import has_space
-from tavern_matcher.finder import Finder, FinderKind, build_finder
-from tavern_matcher.keys import STAND_IN, Key, KeyKind, is_whole_word
+from tavern_matcher.finder import FinderKind
+from tavern_matcher.keys import Key, KeyKind
 from tavern_matcher.scan_entry import ScanEntry
-
-_SURROGATES = dict.fromkeys(range(0xD800, 0xE000), STAND_IN)
-
+from tavern_matcher.text_search import TextSearch
 
 Postings = Mapping[int, Sequence[int]]
 """By needle: numbers of entries."""
-
-
-class TextHits(NamedTuple):
-    """What a text holds: numbers of needles, in ascending order."""
-
-    found: tuple[int, ...] = ()
-    """Anywhere in the text."""
-    words: tuple[int, ...] = ()
-    """Those of them that stand there as whole words; only of needles that some key wants so."""
-
-
-NO_HITS = TextHits()
-
-
-@define
-class ScanCache:
-    """Keeps what texts were found to hold. With or without it the results are the same.
-
-    Bounded by the number of texts and by their length in all; the oldest ones leave first.
-    """
-
-    max_texts: int = 8192
-    max_chars: int = 16 * 1024 * 1024
-    _hits: dict[str, TextHits] = field(factory=dict, init=False, repr=False)
-    _chars: int = field(default=0, init=False)
-
-    def __len__(self) -> int:
-        return len(self._hits)
-
-    @property
-    def size_chars(self) -> int:
-        """Code points of all texts that are kept."""
-        return self._chars
-
-    def clear(self) -> None:
-        """Forget everything."""
-        self._hits.clear()
-        self._chars = 0
-
-    def get(self, text: str) -> TextHits | None:
-        """Give what a text holds, if it is known."""
-        return self._hits.get(text)
-
-    def put(self, text: str, hits: TextHits) -> None:
-        """Keep what a text holds."""
-        if len(text) > self.max_chars:
-            return
-        self._hits[text] = hits
-        self._chars += len(text)
-        if len(self._hits) > self.max_texts or self._chars > self.max_chars:
-            self._make_room()
-
-    def _make_room(self) -> None:
-        """Drop the oldest texts, a quarter at once: dropping one by one would cost at each text."""
-        texts, chars = self.max_texts * 3 // 4, self.max_chars * 3 // 4
-        for oldest in list(self._hits):
-            if len(self._hits) <= texts and self._chars <= chars:
-                return
-            # Two threads may drop the same text.
-            if self._hits.pop(oldest, None) is not None:
-                self._chars -= len(oldest)
 
 
 @frozen(eq=False)
@@ -99,8 +34,8 @@ class KeyTable:
     """Entries with a primary pattern that can only match where this stands."""
     secondary: Postings
     """Entries with such a secondary key, of any kind."""
-    _finders: tuple[tuple[tuple[int, ...], Finder], ...]
-    """For lower-cased and for unchanged text: the numbers of the finder's needles, the finder."""
+    search: TextSearch
+    """Finds them."""
     _wants_word: bytearray
 
     def number(self, key: Key) -> int | None:
@@ -110,50 +45,6 @@ class KeyTable:
     def knows_words(self, number: int) -> bool:
         """Whether whole words were looked for when a needle was found."""
         return bool(self._wants_word[number])
-
-    def hits(self, text: str, cache: ScanCache | None) -> TextHits:
-        """Say what a text holds."""
-        if not text:
-            return NO_HITS
-        known = None if cache is None else cache.get(text)
-        if known is None:
-            known = self._search(text)
-            if cache is not None:
-                cache.put(text, known)
-        return known
-
-    def _search(self, text: str) -> TextHits:
-        text = text if text.isascii() else _whole(text)
-        found: set[int] = set()
-        words: set[int] = set()
-        for searched, (numbers, finder) in zip((text.lower(), text), self._finders, strict=True):
-            if numbers:
-                self._collect(searched, numbers, finder, (found, words))
-        return TextHits(tuple(sorted(found)), tuple(sorted(words))) if found else NO_HITS
-
-    def _collect(
-        self,
-        text: str,
-        numbers: tuple[int, ...],
-        finder: Finder,
-        hits: tuple[set[int], set[int]],
-    ) -> None:
-        found, words = hits
-        wants_word = self._wants_word
-        for at, start, end in finder.occurrences(text):
-            number = numbers[at]
-            found.add(number)
-            if wants_word[number] and number not in words and is_whole_word(text, start, end):
-                words.add(number)
-
-
-def _whole(text: str) -> str:
-    """Replace halves of surrogate pairs, which no automaton takes; no needle holds one."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.translate(_SURROGATES)
-    return text
 
 
 class TableBuilder:
@@ -226,10 +117,7 @@ class TableBuilder:
             self._primary_words,
             self._literals,
             self._secondary,
-            tuple(
-                (tuple(found.values()), build_finder(tuple(found), kind))
-                for found in (folded, exact)
-            ),
+            TextSearch(folded, exact, self._wants_word, kind),
             self._wants_word,
         )
 

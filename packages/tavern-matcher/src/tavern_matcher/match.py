@@ -8,6 +8,8 @@ Source: SillyTavern 1.19.0, public/scripts/world-info.js, checkWorldInfo.
 
 from collections.abc import Iterator, Mapping
 
+from attrs import frozen
+
 from tavern_matcher.budget import BudgetUse, CountTokens, Purse, budget_limit, utf16_quarter
 from tavern_matcher.candidates import Expand, Judge
 from tavern_matcher.context import ScanContext
@@ -16,7 +18,6 @@ from tavern_matcher.entry_fields import entry_fields
 from tavern_matcher.errors import ScanAbortedError
 from tavern_matcher.haystack import Haystack
 from tavern_matcher.index import Index
-from tavern_matcher.key_table import ScanCache
 from tavern_matcher.placement import Rewrite
 from tavern_matcher.remarks import (
     abort_diagnostic,
@@ -26,6 +27,7 @@ from tavern_matcher.remarks import (
 )
 from tavern_matcher.result import MatchResult
 from tavern_matcher.scan import Scan
+from tavern_matcher.scan_cache import ScanCache
 from tavern_matcher.scan_entry import ScanEntry
 from tavern_matcher.scan_text import context_texts
 from tavern_matcher.state import MatchState
@@ -56,34 +58,63 @@ def match(  # noqa: PLR0913 - three values, and functions and a cache by name
     Raises:
         DiceMissingError: a random number was needed and no dice was given.
     """
+    means = Means(dice, count_tokens, expand, rewrite, cache)
+    return scan_once(index, context, state or MatchState(), means)
+
+
+@frozen
+class Means:
+    """What a scan is given besides values."""
+
+    dice: Dice | None = None
+    count_tokens: CountTokens | None = None
+    expand: Expand | None = None
+    rewrite: Rewrite | None = None
+    cache: ScanCache | None = None
+
+
+def scan_once(
+    index: Index,
+    context: ScanContext,
+    state: MatchState,
+    means: Means,
+    assumed: frozenset[int] = frozenset(),
+) -> MatchResult:
+    """Do what `match` says; entries that are `assumed` count as found whatever their keys say."""
+    scan = _prepare(index, context, state, means, assumed)
+    limit = budget_limit(index.settings, context, means.count_tokens)
+    scan.purses = _purses(scan, limit, means)
+    if not index.entries:
+        return _nothing(scan)
+    try:
+        if index.broken is not None:
+            raise _unreadable(index.broken)
+        scan.run()
+    except ScanAbortedError as error:
+        return _nothing(scan, error)
+    return _result(scan, limit, means)
+
+
+def _prepare(
+    index: Index, context: ScanContext, state: MatchState, means: Means, assumed: frozenset[int]
+) -> Scan:
+    """Join what judges, what is looked at, and what draws."""
     settings = index.settings
-    timed = timed_effects(
-        state or MatchState(),
-        index.entries,
-        len(context.messages),
-        by_hash_alone=settings.rules.state_by_hash_alone,
-    )
+    by_hash = settings.rules.state_by_hash_alone
+    timed = timed_effects(state, index.entries, len(context.messages), by_hash_alone=by_hash)
     if settings.rules.timed_effects and not context.dry_run:
         timed.resume()
     haystack = Haystack(
         settings,
         index.table,
         context_texts(context, include_names=settings.include_names, rules=settings.rules),
-        index.cache if cache is None else cache,
+        index.cache if means.cache is None else means.cache,
     )
-    judge = Judge(settings, context, haystack, timed, index.reader, expand, _forced(index, context))
-    drawer = Drawer(dice, default_zero=settings.rules.missing_dice_rolls_zero)
-    limit = budget_limit(settings, context, count_tokens)
+    forced = _forced(index, context)
+    judge = Judge(settings, context, haystack, timed, index.reader, means.expand, forced, assumed)
     gated = index.survey.gated | timed.cooldown
-    scan = Scan(index, judge, Watch(index, haystack, judge.closes, gated), drawer)
-    scan.purses = _purses(scan, limit, count_tokens, expand)
-    if index.broken is not None or not index.entries:
-        return _nothing(scan, "ENTRY_UNREADABLE" if index.broken else None)
-    try:
-        scan.run()
-    except ScanAbortedError as error:
-        return _nothing(scan, error.code)
-    return _result(scan, limit, rewrite, expands=expand is not None)
+    drawer = Drawer(means.dice, default_zero=settings.rules.missing_dice_rolls_zero)
+    return Scan(index, judge, Watch(index, haystack, judge.closes, gated), drawer)
 
 
 def _forced(index: Index, context: ScanContext) -> Mapping[str, ScanEntry]:
@@ -96,21 +127,19 @@ def _forced(index: Index, context: ScanContext) -> Mapping[str, ScanEntry]:
         made.content, made.decorators = given.entry.content, ()
         listed = next((one for one in index.entries if one.key == made.key), None)
         if listed is not None:
-            made.book, made.index = listed.book, listed.index
+            made.book, made.index, made.place = listed.book, listed.index, listed.place
             forced[made.key] = made
     return forced
 
 
-def _purses(
-    scan: Scan, limit: int | None, count_tokens: CountTokens | None, expand: Expand | None
-) -> Mapping[str, Purse]:
+def _purses(scan: Scan, limit: int | None, means: Means) -> Mapping[str, Purse]:
     rules = scan.judge.rules
     return {
         name: Purse(
             rules,
             limit,
-            count_tokens or utf16_quarter,
-            expand,
+            means.count_tokens or utf16_quarter,
+            means.expand,
             lambda kind, purpose: scan.drawer.draw(kind, purpose, len(scan.loops) + 1),
             scan.judge.timed.is_sticky,
         )
@@ -118,34 +147,38 @@ def _purses(
     }
 
 
-def _nothing(scan: Scan, code: str | None) -> MatchResult:
+def _unreadable(entry: ScanEntry) -> ScanAbortedError:
+    """Name the entry that makes SillyTavern use no entry of any book."""
+    what, path = "is no entry", entry.path
+    if entry.unread is None:
+        what, path = "has a content that is no text", f"{path}/content"
+    return ScanAbortedError("ENTRY_UNREADABLE", f"{entry.label} {what}", path)
+
+
+def _nothing(scan: Scan, end: ScanAbortedError | None = None) -> MatchResult:
     """Give the result of a scan that SillyTavern ends early, or that has no entries."""
-    message = "something in the books is not what it must be"
-    found = [abort_diagnostic(code, message)] if code else []
+    found = [] if end is None else [abort_diagnostic(end.code, end.message, end.path)]
     return MatchResult(
         scan,
-        state=scan.judge.timed.state,
         diagnostics=(*scan.index.diagnostics, *found),
-        aborted=code,
+        aborted=None if end is None else end.code,
     )
 
 
-def _result(
-    scan: Scan, limit: int | None, rewrite: Rewrite | None, *, expands: bool
-) -> MatchResult:
+def _result(scan: Scan, limit: int | None, means: Means) -> MatchResult:
     index, judge = scan.index, scan.judge
     fired = tuple(scan.activated.values())
-    if judge.rules.timed_effects and not judge.context.dry_run:
-        judge.timed.begin(fired)
     return MatchResult(
         scan,
         fired,
-        rewrite,
-        state=judge.timed.state,
+        means.rewrite,
         diagnostics=(
             *index.diagnostics,
             *scan_diagnostics(
-                index.survey.remarkable, judge.context, expands=expands, settings=index.settings
+                index.survey.remarkable,
+                judge.context,
+                expands=means.expand is not None,
+                settings=index.settings,
             ),
             *timeout_diagnostics(tuple(_timed_out(scan))),
             *fired_diagnostics(fired, index.remarks_when_fired, budget=limit is not None),

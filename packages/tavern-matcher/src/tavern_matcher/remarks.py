@@ -72,8 +72,7 @@ def _features(features: Sequence[Feature], entry: ScanEntry) -> Iterator[Diagnos
 def _unreadable(entry: ScanEntry, settings: MatchSettings) -> Diagnostic:
     ends = settings.rules.broken_entry_ends_scan and "content" in entry.fields
     remark = "makes SillyTavern use no entry of any book" if ends else "is no entry and never fires"
-    message = f'An item of book "{entry.book}" {remark}.'
-    return Diagnostic("ENTRY_UNREADABLE", Severity.ERROR, entry.path, message)
+    return Diagnostic("ENTRY_UNREADABLE", Severity.ERROR, entry.path, f"{entry.label} {remark}.")
 
 
 _Remark = tuple[str, Severity, str]
@@ -194,7 +193,7 @@ def timeout_diagnostics(keys: Sequence[tuple[ScanEntry, str, int]]) -> Iterator[
         yield Diagnostic("REGEX_KEY_TIMEOUT", Severity.WARNING, path, message)
 
 
-def abort_diagnostic(code: str, reason: str) -> Diagnostic:
-    """Say that SillyTavern's scan ends without a result."""
+def abort_diagnostic(code: str, reason: str, path: str) -> Diagnostic:
+    """Say that SillyTavern's scan ends without a result, and what ends it."""
     message = f"SillyTavern's scan ends here and nothing fires: {reason}."
-    return Diagnostic(f"SCAN_ABORTED_{code}", Severity.ERROR, "", message)
+    return Diagnostic(f"SCAN_ABORTED_{code}", Severity.ERROR, path, message)

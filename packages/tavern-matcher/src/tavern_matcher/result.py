@@ -26,7 +26,6 @@ class MatchResult:
         fired: Sequence[ScanEntry] = (),
         rewrite: Rewrite | None = None,
         *,
-        state: MatchState,
         diagnostics: tuple[Diagnostic, ...] = (),
         loops: tuple[ScanLoop, ...] = (),
         draws: tuple[Draw, ...] = (),
@@ -37,8 +36,6 @@ class MatchResult:
         self._scan = scan
         self._fired = fired
         self._rewrite = rewrite
-        self.state = state
-        """For the next scan."""
         self.diagnostics = diagnostics
         """Those of the index first."""
         self.loops = loops
@@ -54,6 +51,13 @@ class MatchResult:
         return tuple(
             activated_of(one, self._scan.content_of(one), self._rewrite) for one in self._fired
         )
+
+    @cached_property
+    def state(self) -> MatchState:
+        """The timed effects for the next scan."""
+        judge = self._scan.judge
+        goes_on = judge.rules.timed_effects and not judge.context.dry_run
+        return judge.timed.after(self._fired if goes_on else ())
 
     @cached_property
     def placement(self) -> Placement:

@@ -56,6 +56,7 @@ class Scan:
     def _called(self) -> Iterable[int]:
         """Give the entries that need no key in this scan."""
         yield from self.judge.timed.sticky
+        yield from self.judge.assumed
         if self.judge.forced:
             yield from (one.number for one in self.index.entries if one.key in self.judge.forced)
 

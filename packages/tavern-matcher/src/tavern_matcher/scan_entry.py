@@ -33,6 +33,7 @@ _SOURCE_FLAGS = tuple(flag for flag, _ in SOURCES)
 _ALL_OFF = [False] * len(SOURCES)
 """What nearly every entry has."""
 
+_SHOWN_CHARS = 40
 ACTIVATE = "@@activate"
 DONT_ACTIVATE = "@@dont_activate"
 
@@ -70,6 +71,8 @@ class ScanEntry:
     """What the scan takes for its identity."""
     special: bool = False
     """One of its keys is not simply a text to look for."""
+    unread: tuple[int, str | int] | None = field(default=None, repr=False)
+    """Of an item that is no entry: its place in `WorldBook.unread`, and its key in the file."""
     identity: EntryId = field(init=False, repr=False)
     conduct: Conduct = field(init=False, repr=False)
     keys: tuple[Key, ...] = field(init=False, repr=False)
@@ -94,7 +97,8 @@ class ScanEntry:
     @property
     def path(self) -> str:
         """JSON pointer to the entry in the books that were given to `compile_index`."""
-        return f"/books/{self.place}/entries/{self.index}"
+        item = f"entries/{self.index}" if self.unread is None else f"unread/{self.unread[0]}"
+        return f"/books/{self.place}/{item}"
 
     @property
     def uid(self) -> int | float | str | None:
@@ -109,7 +113,11 @@ class ScanEntry:
 
     @property
     def label(self) -> str:
-        """Name of the entry in a message, without any text of it but its uid."""
+        """Name of the entry in a message, without any text of it but its uid, or its key."""
+        if self.unread is not None:
+            name = self.unread[1]
+            shown = f'"{name[:_SHOWN_CHARS]}"' if isinstance(name, str) else f"#{name}"
+            return f'Item {shown} of book "{self.book}"'
         name = f"#{self.index}" if self.uid is None else str(self.uid)
         return f'Entry {name} of book "{self.book}"'
 

@@ -101,13 +101,18 @@ class TimedEffects:
         named = [other for other in self.entries if other.key == entry.key]
         return [other for other in named if other.hash == entry.hash]
 
-    def begin(self, activated: Iterable[ScanEntry]) -> None:
-        """Add records for entries that fired; one that is there already is not refreshed."""
+    def after(self, activated: Iterable[ScanEntry]) -> MatchState:
+        """Give the state for the next scan: with records for entries that fired.
+
+        A record that is there already is not refreshed.
+        """
+        records = {effect: dict(found) for effect, found in self.records.items()}
         for entry in activated:
             for effect in EFFECTS if entry.conduct.lasts else ():
-                records = self.records[effect]
-                if getattr(entry.conduct, effect) is not UNDEFINED and entry.key not in records:
-                    records[entry.key] = self._record(effect, entry)
+                known = records[effect]
+                if getattr(entry.conduct, effect) is not UNDEFINED and entry.key not in known:
+                    known[entry.key] = self._record(effect, entry)
+        return MatchState(**records)
 
     def _record(self, effect: str, entry: ScanEntry) -> TimedRecord:
         lasts = to_number(getattr(entry.conduct, effect))
@@ -116,11 +121,6 @@ class TimedEffects:
             start_messages=self.length_messages,
             end_messages=self.length_messages + lasts,
         )
-
-    @property
-    def state(self) -> MatchState:
-        """The state for the next scan."""
-        return MatchState(**{name: dict(records) for name, records in self.records.items()})
 
 
 def timed_effects(

@@ -12,7 +12,8 @@ from attrs import define, field
 from tavern_matcher.decision import Reason
 from tavern_matcher.haystack import Haystack
 from tavern_matcher.index import Index
-from tavern_matcher.key_table import Postings, TextHits, touched
+from tavern_matcher.key_table import Postings, touched
+from tavern_matcher.scan_cache import TextHits
 from tavern_matcher.scan_entry import ScanEntry
 
 

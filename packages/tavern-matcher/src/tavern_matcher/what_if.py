@@ -1,61 +1,27 @@
 """What would have to change for an entry to fire.
 
-Owns the way from what stands in an entry's way to what removes it. Keys are looked for where they
-were not looked for: further back, in another case, inside words. Must not change what was given.
+Owns the answer: everything that stands in an entry's way, and what would stand there next. What
+removes an obstacle is in `changes`, the look ahead in `foresight`.
 """
 
-from collections.abc import Callable, Iterator, Mapping
-from enum import StrEnum
+from collections.abc import Iterator
 
-import attrs
 from attrs import frozen
 
-from tavern_matcher._js import UNDEFINED, to_number
+from tavern_matcher._js import greater
 from tavern_matcher.budget import CountTokens
-from tavern_matcher.candidates import Expand, Judge
+from tavern_matcher.candidates import Expand
+from tavern_matcher.changes import CHANGES, Change
 from tavern_matcher.context import ScanContext
 from tavern_matcher.decision import Decision, EntryId, Reason, ScanState
 from tavern_matcher.draws import Dice
-from tavern_matcher.explain import explain
+from tavern_matcher.explain import explain, with_verb
+from tavern_matcher.foresight import Foresight
 from tavern_matcher.index import Index
-from tavern_matcher.keys import Key, KeyKind
-from tavern_matcher.match import match
+from tavern_matcher.match import Means, scan_once
+from tavern_matcher.result import MatchResult
 from tavern_matcher.scan_entry import ScanEntry
 from tavern_matcher.state import MatchState
-
-
-class ChangeKind(StrEnum):
-    """What is changed. The values are stable."""
-
-    ENTRY_SWITCH = "entry-switch"
-    GENERATION = "generation"
-    CHARACTER = "character"
-    CHAT_LENGTH = "chat-length"
-    RECURSION = "recursion"
-    DECORATOR = "decorator"
-    KEYS = "keys"
-    SCAN_DEPTH = "scan-depth"
-    CASE = "case"
-    WHOLE_WORDS = "whole-words"
-    TEXT = "text"
-    SECONDARY_KEYS = "secondary-keys"
-    REGEX = "regex"
-    VECTORS = "vectors"
-    GROUP = "group"
-    PROBABILITY = "probability"
-    BUDGET = "budget"
-    BOOK = "book"
-
-
-@frozen(kw_only=True)
-class Change:
-    """One change that removes an obstacle."""
-
-    kind: ChangeKind
-    sentence: str
-    """What to do, in English."""
-    value: float | str | None = None
-    """The smallest value that does it, where there is one: messages, percent, tokens, a key."""
 
 
 @frozen(kw_only=True)
@@ -63,8 +29,12 @@ class Obstacle:
     """One thing in the way of an entry."""
 
     reason: Reason
+    sentence: str = ""
+    """What it is, in English."""
     changes: tuple[Change, ...]
     """Any one of these removes it; the smallest first."""
+    foreseen: bool = False
+    """It is not met yet, but would be behind the others, with the same text and the same dice."""
 
 
 @frozen(kw_only=True)
@@ -77,7 +47,9 @@ class WhatIf:
     obstacles: tuple[Obstacle, ...] = ()
     """All of them have to go, in the order in which a scan meets them; none for one that fires.
 
-    Behind the last one others may wait that nobody can know before: groups, chance, budget.
+    Those that are `foreseen` come last: inclusion group, budget and chance, as they would turn out
+    if the entry passed all its own tests in the first loop. A change that also changes the text,
+    the order or another entry can make them turn out otherwise.
     """
 
 
@@ -93,187 +65,69 @@ def what_if(  # noqa: PLR0913 - what `match` takes
 ) -> WhatIf:
     """Say what would have to change for an entry to fire on this context.
 
-    Takes what `match` takes. Raises LookupError for an entry that is not in the index, and what
-    `match` raises.
+    Takes what `match` takes. An entry that does not fire costs up to five scans: one as it is, and
+    one for each obstacle that is taken away to see what is behind it.
+
+    Raises:
+        LookupError: the entry is not in the index.
+        DiceMissingError: as `match`; a draw that only the look ahead needs is named instead.
     """
     found = index.find(entry)
-    result = match(index, context, state, dice=dice, count_tokens=count_tokens, expand=expand)
+    means = Means(dice, count_tokens, expand)
+    result = scan_once(index, context, state or MatchState(), means)
     decision = result.decision(entry)
     obstacles: tuple[Obstacle, ...] = ()
     if not decision.fired:
-        obstacles = tuple(_obstacles(found, decision, result.decisions.judge))
+        ahead = Foresight(index, context, found, state or MatchState(), means)
+        obstacles = (*_met(found, decision, result), *_ahead(found, decision, result, ahead))
     return WhatIf(decision=decision, sentence=explain(decision), obstacles=obstacles)
 
 
-def _obstacles(entry: ScanEntry, decision: Decision, judge: Judge) -> Iterator[Obstacle]:
+def _met(entry: ScanEntry, decision: Decision, result: MatchResult) -> Iterator[Obstacle]:
     """Go on where a scan stops at the first reason."""
-    known: dict[Reason, None] = {}
-    if decision.reason is not Reason.SCAN_ABORTED:
-        known.update(dict.fromkeys(judge.gates_closed(entry)))
-        early = judge.without_keys(entry)
-        if early is None:
-            early = judge.by_keys(entry, judge.haystack.view(entry, ScanState.RECURSION))
-        if not early.fires:
-            known[early] = None
-    known[decision.reason] = None
-    for reason in known:
-        make = _CHANGES.get(reason)
-        if make is not None:
-            changes = tuple(make(entry, decision, judge))
-            yield Obstacle(reason=reason, changes=changes)
+    for reason in dict.fromkeys((*_own_reasons(entry, decision, result), decision.reason)):
+        if reason in CHANGES:
+            same = reason is decision.reason
+            told = decision if same else result.decisions.as_if(entry, reason)
+            changes = tuple(CHANGES[reason](entry, told, result.decisions.judge))
+            yield Obstacle(reason=reason, sentence=explain(told), changes=changes)
 
 
-_Maker = Callable[[ScanEntry, Decision, Judge], Iterator[Change]]
+def _own_reasons(entry: ScanEntry, decision: Decision, result: MatchResult) -> Iterator[Reason]:
+    """Give what the entry itself does not pass, in the order of the tests."""
+    judge = result.decisions.judge
+    if decision.reason is Reason.SCAN_ABORTED or entry.entry is None:
+        return
+    yield from judge.gates_closed(entry)
+    if _waits(entry, result):
+        yield Reason.WAITS_FOR_RECURSION
+    if decision.reason is Reason.EXCLUDED_FROM_RECURSION:
+        yield decision.reason
+    early = judge.without_keys(entry)
+    if early is None:
+        early = judge.by_keys(entry, judge.haystack.view(entry, ScanState.RECURSION))
+    if not early.fires:
+        yield early
 
 
-def _one(kind: ChangeKind, sentence: str) -> _Maker:
-    def make(entry: ScanEntry, decision: Decision, judge: Judge) -> Iterator[Change]:  # noqa: ARG001
-        yield Change(kind=kind, sentence=sentence)
-
-    return make
-
-
-def _of_delay(entry: ScanEntry, _: Decision, judge: Judge) -> Iterator[Change]:
-    wanted = to_number(entry.conduct.delay)
-    sentence = f"Wait until the chat has {wanted:g} messages; it has {judge.timed.length_messages}."
-    yield Change(kind=ChangeKind.CHAT_LENGTH, sentence=sentence, value=wanted)
+def _waits(entry: ScanEntry, result: MatchResult) -> bool:
+    """Whether no loop reached the recursion level that an entry waits for."""
+    judge, level = result.decisions.judge, entry.conduct.delay_level
+    if not level or not judge.rules.loops or judge.timed.is_sticky(entry):
+        return False
+    return not any(
+        loop.state is ScanState.RECURSION and not greater(level, loop.delay_level)
+        for loop in result.loops
+    )
 
 
-def _of_cooldown(entry: ScanEntry, _: Decision, judge: Judge) -> Iterator[Change]:
-    record = judge.timed.records["cooldown"].get(entry.key)
-    end = None if record is None else record.end_messages
-    until = "its cooldown is over" if end is None else f"the chat has {end:g} messages"
-    yield Change(kind=ChangeKind.CHAT_LENGTH, sentence=f"Wait until {until}.", value=end)
-
-
-def _of_trigger(entry: ScanEntry, _: Decision, judge: Judge) -> Iterator[Change]:  # noqa: ARG001
-    for trigger in entry.conduct.triggers:
-        sentence = f"Start a {trigger} generation."
-        yield Change(kind=ChangeKind.GENERATION, sentence=sentence, value=str(trigger))
-
-
-def _of_miss(entry: ScanEntry, _: Decision, judge: Judge) -> Iterator[Change]:
-    """Look for the keys where the scan did not look."""
-    keys = [judge.ready(entry, key) for key in entry.keys]
-    plain = [key for key in keys if key.needle and key.kind is not KeyKind.REGEX]
-    deeper = [place for key in plain if (place := _nearest(key, judge)) is not None]
-    if deeper:
-        depth = min(deeper) + 1
-        sentence = f"Raise the scan depth to {depth}: an older message has one of its keys."
-        yield Change(kind=ChangeKind.SCAN_DEPTH, sentence=sentence, value=depth)
-    view = judge.haystack.view(entry, ScanState.RECURSION)
-    for kind, loosen, what in _LOOSER:
-        for key in plain:
-            looser = loosen(key)
-            if looser is not None and judge.haystack.found(looser, view):
-                sentence = f"{what}: “{key.written}” is found then."
-                yield Change(kind=kind, sentence=sentence, value=key.written)
-                break
-    if keys:
-        sentence = "Let one of its keys occur in the text that is searched."
-        yield Change(kind=ChangeKind.TEXT, sentence=sentence, value=keys[0].written)
-
-
-def _nearest(key: Key, judge: Judge) -> int | None:
-    """Give the place of the newest message that holds a key, whatever the depth."""
-    messages = judge.haystack.texts.messages
-    return next((place for place, text in enumerate(messages) if text.holds(key)), None)
-
-
-def _without_case(key: Key) -> Key | None:
-    if not key.case_sensitive:
-        return None
-    return attrs.evolve(key, needle=key.needle.lower(), case_sensitive=False)
-
-
-def _inside_words(key: Key) -> Key | None:
-    return attrs.evolve(key, kind=KeyKind.SUBSTRING) if key.whole_word else None
-
-
-_LOOSER: tuple[tuple[ChangeKind, Callable[[Key], Key | None], str], ...] = (
-    (ChangeKind.CASE, _without_case, "Let the case of letters not count"),
-    (ChangeKind.WHOLE_WORDS, _inside_words, "Do not ask for whole words"),
-)
-
-
-def _of_secondary(_: ScanEntry, decision: Decision, judge: Judge) -> Iterator[Change]:  # noqa: ARG001
-    found = {match.key for match in decision.secondary_matches}
-    for key in decision.secondary_keys:
-        there = "is" if key in found else "is not"
-        sentence = f"Change the text or the logic: the secondary key “{key}” {there} there."
-        yield Change(kind=ChangeKind.SECONDARY_KEYS, sentence=sentence, value=key)
-
-
-def _of_chance(entry: ScanEntry, decision: Decision, _: Judge) -> Iterator[Change]:
-    value = 100.0 if decision.draw is None else decision.draw.value * 100
-    now = entry.conduct.probability
-    sentence = f"Raise its probability from {now:g} % to {value:g} %, or be luckier."
-    yield Change(kind=ChangeKind.PROBABILITY, sentence=sentence, value=value)
-
-
-def _of_budget(_: ScanEntry, decision: Decision, judge: Judge) -> Iterator[Change]:  # noqa: ARG001
-    needed = decision.budget_after_tokens
-    value = None if needed is None else needed + 1
-    amount = "" if value is None else f" to {value} tokens"
-    sentence = f"Raise the budget{amount}, let the entry ignore it, or give it a higher order."
-    yield Change(kind=ChangeKind.BUDGET, sentence=sentence, value=value)
-
-
-def _of_level(entry: ScanEntry, _: Decision, judge: Judge) -> Iterator[Change]:
-    level = entry.conduct.delay_level
-    needs = "" if judge.settings.recursive else " and switch recursion on"
-    sentence = f"Let another entry fire first{needs}: it waits for recursion at level {level}."
-    yield Change(kind=ChangeKind.RECURSION, sentence=sentence, value=level)
-
-
-def _of_group(entry: ScanEntry, decision: Decision, _: Judge) -> Iterator[Change]:
-    sentence = f"Let it win the inclusion group “{decision.group}”: weight, override, or luck."
-    weight = entry.conduct.group_weight
-    value = None if weight is UNDEFINED else to_number(weight)
-    yield Change(kind=ChangeKind.GROUP, sentence=sentence, value=value)
-
-
-_REGEX = _one(ChangeKind.REGEX, "Write its regular expression in another way, or as plain text.")
-_WRITE_KEYS = _one(ChangeKind.KEYS, "Give it a key, or make it constant.")
-_CHANGES: Mapping[Reason, _Maker] = {
-    Reason.DISABLED: _one(ChangeKind.ENTRY_SWITCH, "Switch the entry on."),
-    Reason.TRIGGER_MISMATCH: _of_trigger,
-    Reason.CHARACTER_FILTERED: _one(
-        ChangeKind.CHARACTER, "Open a character that its filter lets in, or change the filter."
-    ),
-    Reason.DELAYED: _of_delay,
-    Reason.COOLDOWN: _of_cooldown,
-    Reason.WAITS_FOR_RECURSION: _of_level,
-    Reason.EXCLUDED_FROM_RECURSION: _one(
-        ChangeKind.RECURSION, "Let it take part in recursion, or name its key in a message."
-    ),
-    Reason.DECORATOR_DONT_ACTIVATE: _one(
-        ChangeKind.DECORATOR, "Take @@dont_activate off its content."
-    ),
-    Reason.VECTOR_MATCH_REQUIRED: _one(
-        ChangeKind.VECTORS, "Let the search by meaning find it, or do not mark it for that."
-    ),
-    Reason.NO_KEYS: _WRITE_KEYS,
-    Reason.NOTHING_SCANNED: _of_miss,
-    Reason.PRIMARY_KEY_MISS: _of_miss,
-    Reason.SECONDARY_KEYS_MISS: _of_secondary,
-    Reason.REGEX_TIMEOUT: _REGEX,
-    Reason.REGEX_UNTRANSLATABLE: _REGEX,
-    Reason.REGEX_INVALID: _REGEX,
-    Reason.REGEX_DISABLED: _one(ChangeKind.REGEX, "Switch regular expression keys on."),
-    Reason.SCAN_ENDED: _one(ChangeKind.RECURSION, "Allow more recursion steps, or more budget."),
-    Reason.GROUP_STICKY: _of_group,
-    Reason.GROUP_TIMED: _of_group,
-    Reason.GROUP_SCORE: _of_group,
-    Reason.GROUP_ACTIVE: _of_group,
-    Reason.GROUP_LOSER: _of_group,
-    Reason.GROUP_COLLATERAL: _of_group,
-    Reason.PROBABILITY_FAILED: _of_chance,
-    Reason.PROBABILITY_ZERO: _of_chance,
-    Reason.BUDGET_EXCEEDED: _of_budget,
-    Reason.AFTER_BUDGET_OVERFLOW: _of_budget,
-    Reason.REPLACED: _one(ChangeKind.BOOK, "Give the entry a uid of its own."),
-    Reason.MALFORMED: _one(ChangeKind.BOOK, "Write an entry in its place."),
-    Reason.SCAN_ABORTED: _one(ChangeKind.BOOK, "Repair the entry that ends the scan."),
-}
-"""How to get rid of each reason. A reason without a row stands for something that fires."""
+def _ahead(
+    entry: ScanEntry, decision: Decision, result: MatchResult, ahead: Foresight
+) -> Iterator[Obstacle]:
+    for told, is_open in ahead.after(decision):
+        sentence = with_verb(told, "would still not fire")
+        if is_open:
+            what = f"the inclusion group “{told.group}”" if told.group else "its chance"
+            sentence = f"Whether it would pass {what} is up to a draw, and no dice says which."
+        changes = tuple(CHANGES[told.reason](entry, told, result.decisions.judge))
+        yield Obstacle(reason=told.reason, sentence=sentence, changes=changes, foreseen=True)

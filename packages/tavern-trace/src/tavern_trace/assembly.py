@@ -60,6 +60,7 @@ class OwnPart:
 
     name: str
     text: str = attrs.field(repr=False)
+    """As the host was given it, before it puts variables in."""
     sources: tuple[SourceText, ...] = ()
 
 

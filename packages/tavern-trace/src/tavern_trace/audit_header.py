@@ -97,7 +97,7 @@ def advance_audit(
 def _authority(
     header: HeaderFacts, *, reused: bool, profile_text: str, call_config: JsonObject
 ) -> JsonObject:
-    """Say what a header proves."""
+    """Say what a header proves; the fingerprints are hashes of what the host logged."""
     config = as_object(header.header.get("config"))
     return FrozenObject(
         {

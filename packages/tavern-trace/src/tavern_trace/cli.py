@@ -54,18 +54,31 @@ def main(arguments: Sequence[str] | None = None) -> int:
             reconfigure(encoding="utf-8", errors="backslashreplace")
     options = _parser().parse_args(arguments)
     try:
+        if sys.stdout is None:
+            return _ended("standard output is closed")
         status: int = options.run(options)
         sys.stdout.flush()
     except CommandError as fault:
-        print(f"tavern-trace: {clean(str(fault))}", file=sys.stderr)
-        return 1
-    except BrokenPipeError:
-        # The reader has seen enough; without this Python complains once more at its exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _ended(str(fault))
+    except BrokenPipeError:  # the reader has seen enough
+        _silence_output()
         return 0
+    except OSError as fault:  # files with a name are dealt with where they are opened
+        _silence_output()
+        return _ended(f"standard output: {fault.strerror}")
     except KeyboardInterrupt:
         return 130
     return status
+
+
+def _ended(reason: str) -> int:
+    print(f"tavern-trace: {clean(reason)}", file=sys.stderr)
+    return 1
+
+
+def _silence_output() -> None:
+    """Let what is still to be written go nowhere: Python would complain once more at its exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -189,6 +202,8 @@ def _history(name: str) -> HistorySnapshot:
 def _read(name: str, limit_bytes: int) -> bytes:
     if not name:
         raise CommandError("the name of a file is empty")
+    if name == STANDARD and sys.stdin is None:
+        raise CommandError("standard input is closed")
     try:
         if name == STANDARD:
             data = sys.stdin.buffer.read(limit_bytes + 1)

@@ -48,11 +48,14 @@ class Capture:
     assembly: OfficialAssembly | None = None
     """None: it was not captured."""
     own_parts: tuple[OwnPart, ...] = ()
+    """What we put into the assembly; a section with the name and text of one keeps its sources."""
     audit: JsonObject = field(default=EMPTY, converter=freeze_object, repr=False)
     """Of `new_audit`."""
     selection: JsonObject = field(default=EMPTY, converter=freeze_object, repr=False)
+    """What the session had selected: ids and settings."""
     compiler_fingerprint: str | None = None
     draws: tuple[Draw, ...] = ()
+    """The matcher's random numbers, in the order of drawing."""
     privacy: Privacy = field(default=Privacy.NORMAL, converter=Privacy)
 
 
@@ -135,8 +138,9 @@ def observe_stream(
 ) -> TraceRecord:
     """Record a request on its way to the model, with references into the history as it is now.
 
-    The assembly is verified only if exactly one system text of the request is it, whole. A record
-    that is not pending stays as it is.
+    The assembly is verified only if exactly one system text of the request is it, whole. Without a
+    history nothing is pointed to. A record that is not pending stays as it is. Requests that the
+    host makes for a purpose of its own, a session's title, are no requests of a record.
     """
     if not record.status.is_pending:
         return record
@@ -207,12 +211,14 @@ def observe_turn_end(
 
 
 def observe_failure(
-    record: TraceRecord, history: HistorySnapshot, event: HistoryEvent
+    record: TraceRecord, history: HistorySnapshot, event: HistoryEvent | None
 ) -> TraceRecord:
     """Point to the event that says why the request failed; the first one counts.
 
-    An event of another turn, or one that says nothing, changes nothing.
+    No event, one of another turn, or one that says nothing, changes nothing.
     """
+    if event is None:
+        return record
     same = event.data.get("turn") == record.turn and (
         event.type != ASSISTANT_ATTEMPT or event.data.get("step") == record.step
     )

@@ -59,6 +59,7 @@ class SentRequest:
     system: str | None = field(default=None, repr=False)
     """Where the host passes the system text by itself; None: it is among the messages."""
     messages: tuple[SentMessage, ...] = ()
+    """All of the request: a context is pointed to only if the request carries its message."""
 
     def system_messages(self) -> tuple[SentMessage, ...]:
         """Give the system texts of the request as messages."""

@@ -60,3 +60,7 @@ class HostProxy:
     def sessions(self) -> tuple[JsonObject, ...]:
         """List the open sessions."""
         return tuple(self._link.call("host/sessions", {})["sessions"])
+
+    def tell(self, method: str, params: JsonObject) -> None:
+        """Send a notification that is no question about a session; raises HostError."""
+        self._link.notify(method, params)

@@ -164,7 +164,7 @@ class JsonFile:
             before = self.read()
             require_revision(before.revision, expected)
             document = change(json.loads(json.dumps(before.document)))
-            if document == before.document and self._last is not None:
+            if document == before.document:
                 return before
             self._last = write_object(self._storage, self._path, self._rules, document)
             return self._last.stored(self._path.name)

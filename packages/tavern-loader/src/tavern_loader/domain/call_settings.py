@@ -4,23 +4,17 @@ The host remembers what the last call was set to, ours included, and offers it f
 what we set is noted beside what stood there before: once a preset asks for nothing any more, its
 values leave again. Must not know presets or sessions.
 
-Source: the plugin contract, sections A11 and E5; the host contract, section 6, pitfall 3.
+Source: the plugin contract, sections A11, E5 and E8; the host contract, section 6.
 """
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from attrs import field, frozen
 
-from tavern_compiler import CallConfig
-
-_FIELDS: Mapping[str, str] = {
-    "temperature": "temperature",
-    "maxTokens": "max_tokens",
-    "reasoningEffort": "reasoning_effort",
-    "stop": "stop",
-}
-"""The host's names, and ours."""
+FIELDS = ("temperature", "maxTokens", "reasoningEffort", "stop")
+"""The settings that a preset may ask for, in the host's names."""
 
 Settings = Mapping[str, Any]
 
@@ -37,16 +31,6 @@ class AppliedSettings:
 NOTHING_APPLIED = AppliedSettings()
 
 
-def wanted_settings(config: CallConfig) -> dict[str, Any]:
-    """Write what a preset asks for in the host's names."""
-    values = {name: getattr(config, ours) for name, ours in _FIELDS.items()}
-    return {
-        name: list(value) if isinstance(value, tuple) else value
-        for name, value in values.items()
-        if value is not None and value != ()
-    }
-
-
 def apply_settings(
     config: Settings, wanted: Settings, applied: AppliedSettings = NOTHING_APPLIED
 ) -> tuple[dict[str, Any], AppliedSettings]:
@@ -59,7 +43,7 @@ def apply_settings(
     result = dict(config)
     set_by_us: dict[str, Any] = {}
     before: dict[str, Any] = {}
-    for name in _FIELDS:
+    for name in FIELDS:
         is_ours = name in applied.ours and config.get(name) == applied.ours[name]
         origin = applied.before if is_ours else config
         _restore(result, name, origin)
@@ -75,6 +59,54 @@ def _restore(target: dict[str, Any], name: str, origin: Settings) -> None:
         target[name] = origin[name]
 
 
+# --- what a model refuses --------------------------------------------------------------------
+
+
+@frozen(kw_only=True)
+class Refusal:
+    """Why a model does not take a configuration."""
+
+    code: str = ""
+    message: str = ""
+    status: int | None = None
+    """Of HTTP."""
+
+
+_EFFORT_CODE = "UNSUPPORTED_REASONING_EFFORT"
+_REFUSING_CODES = frozenset(
+    {"INVALID_REQUEST", "UNSUPPORTED_PARAMETER", "INVALID_PARAMETER", "HTTP_400", "HTTP_422"}
+)
+_REFUSING_STATUSES = frozenset({400, 422})
+_REFUSING_WORDS = re.compile(
+    r"unsupported|not support|invalid|unknown|unexpected|unrecogni[sz]ed|must be|out of range"
+    r"|exceed|too (?:large|small|many|long)",
+    re.IGNORECASE,
+)
+_SPELLINGS: Mapping[str, re.Pattern[str]] = {
+    "temperature": re.compile(r"\btemperature\b", re.IGNORECASE),
+    "maxTokens": re.compile(r"\bmax_?(?:completion_|output_)?tokens\b", re.IGNORECASE),
+    "reasoningEffort": re.compile(r"\breasoning[_ .]?effort\b", re.IGNORECASE),
+    "stop": re.compile(r"\bstop(?:_?sequences?)?\b", re.IGNORECASE),
+}
+
+
+def refused_setting(refusal: Refusal, wanted: Settings) -> str | None:
+    """Name the one setting of ours that a refusal is about; None if it may be about another thing.
+
+    Only what says so counts: never a matter of keys, quotas, context sizes or servers.
+    """
+    if refusal.code == _EFFORT_CODE:
+        return "reasoningEffort" if "reasoningEffort" in wanted else None
+    is_about_parameters = refusal.code in _REFUSING_CODES or refusal.status in _REFUSING_STATUSES
+    if not is_about_parameters or not _REFUSING_WORDS.search(refusal.message):
+        return None
+    named = [name for name in FIELDS if _SPELLINGS[name].search(refusal.message)]
+    return named[0] if len(named) == 1 and named[0] in wanted else None
+
+
+# --- JSON ------------------------------------------------------------------------------------
+
+
 def applied_from_json(value: object) -> AppliedSettings:
     """Read what was kept; what is not understood counts as nothing."""
     kept = value if isinstance(value, Mapping) else {}
@@ -88,4 +120,4 @@ def applied_to_json(applied: AppliedSettings) -> dict[str, Any]:
 
 def _known(value: object) -> dict[str, Any]:
     found = value if isinstance(value, Mapping) else {}
-    return {name: found[name] for name in _FIELDS if name in found}
+    return {name: found[name] for name in FIELDS if name in found}

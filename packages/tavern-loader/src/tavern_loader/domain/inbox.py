@@ -175,11 +175,12 @@ def reclaim(pending: PendingInput, earlier: PendingInput) -> PendingInput:
     `earlier` is the inbox as it was when it was read.
     """
     both = (*earlier.claimed, *pending.claimed)
+    first = _first_kept(pending, both)
     seqs = (*earlier.claim_event_seqs, *pending.claim_event_seqs)
     return evolve(
         pending,
-        claimed=both[-pending.bounds.scan_messages :],
-        claimed_omitted=earlier.claimed_omitted + pending.claimed_omitted,
+        claimed=both[first:],
+        claimed_omitted=earlier.claimed_omitted + pending.claimed_omitted + first,
         claim_event_seqs=seqs[-MAX_CLAIM_SEQS:],
     )
 
@@ -279,13 +280,7 @@ def _claim(
 ) -> PendingInput:
     """Add to the claimed batch; of a long one the latest messages are kept."""
     batch = (*pending.claimed, *taken)
-    first = max(len(batch) - pending.bounds.scan_messages, 0)
-    room = pending.bounds.queued_utf16
-    for place in range(len(batch) - 1, first - 1, -1):
-        room -= size_utf16(batch[place].text)
-        if room < 0:
-            first = place + 1
-            break
+    first = _first_kept(pending, batch)
     seqs = pending.claim_event_seqs if seq is None else (*pending.claim_event_seqs, seq)
     return evolve(
         pending,
@@ -293,3 +288,15 @@ def _claim(
         claimed_omitted=pending.claimed_omitted + omitted + first,
         claim_event_seqs=seqs[-MAX_CLAIM_SEQS:],
     )
+
+
+def _first_kept(pending: PendingInput, batch: Sequence[PendingMessage]) -> int:
+    """Find from where on a batch is within the bounds."""
+    counts_all = pending.profile is InboxProfile.DSH_TAVERN
+    messages, units = pending.bounds.scan_messages, pending.bounds.queued_utf16
+    for place in range(len(batch) - 1, -1, -1):
+        messages -= counts_all or bool(batch[place].text)
+        units -= size_utf16(batch[place].text)
+        if messages < 0 or units < 0:
+            return place + 1
+    return 0

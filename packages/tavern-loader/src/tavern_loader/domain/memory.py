@@ -67,6 +67,16 @@ class SessionMemory:
     applied: AppliedSettings = NOTHING_APPLIED
 
 
+def essence(memory: SessionMemory) -> tuple[object, ...]:
+    """Give what of a memory is worth keeping: two with an equal one need not both be written."""
+    before, distinct = START, []
+    for one in memory.checkpoints:
+        if not one.says_the_same(before):
+            distinct.append((one.seq, one.timed, one.variables, one.unseen_messages, one.private))
+        before = one
+    return memory.chat_id, memory.applied, distinct
+
+
 def new_memory(session_id: str) -> SessionMemory:
     """Begin the memory of a session without a history."""
     return SessionMemory(chat_id=session_id)
@@ -103,11 +113,13 @@ def after_step(memory: SessionMemory, done: Checkpoint) -> SessionMemory:
 def clock(base: Checkpoint, counted_messages: int) -> tuple[int, int]:
     """Give the clock of timed effects, and how many of its messages the history has no more.
 
-    A compaction makes a history shorter. The chat has not become shorter, so the clock stands
-    still at that moment, and goes on from there.
+    A compaction makes a history shorter. The chat has not become shorter: it goes on by one
+    message at that moment, and then as the history grows.
     """
-    unseen = max(base.unseen_messages, base.length_messages - counted_messages)
-    return counted_messages + unseen, unseen
+    length = counted_messages + base.unseen_messages
+    if length < base.length_messages:
+        length = base.length_messages + 1
+    return length, length - counted_messages
 
 
 # --- JSON ------------------------------------------------------------------------------------

@@ -88,9 +88,11 @@ def exported_world_book(document: JsonObject) -> dict[str, Any]:
     source = object_of(book.get("source"))
     raw = dict(object_of(source.get("raw")))
     form = text_of(source.get("format")) or WORLD_INFO
-    for name in ("name", "description"):
-        if name in raw and isinstance(book.get(name), str) and raw[name] != book[name]:
-            raw[name] = book[name]
+    name = book.get("name")
+    if text_of(raw.get("name")) and isinstance(name, str):  # else the document's is made up
+        raw["name"] = name
+    if text_of(book.get("description")) != text_of(raw.get("description")):
+        raw["description"] = text_of(book.get("description"))
     settings = object_of(book.get("settings"))
     for ours, key in SETTINGS.items():
         if settings.get(ours) != _settings(raw).get(ours):

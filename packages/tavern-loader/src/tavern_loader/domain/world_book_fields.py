@@ -48,7 +48,7 @@ class Row:
     """One field."""
 
     path: tuple[str, ...] = field(converter=_split)
-    """In the plugin's form."""
+    """In the plugin's form: a name, or a name inside an object."""
     world: str
     """Key in SillyTavern's file."""
     card: str
@@ -123,6 +123,11 @@ ROWS: tuple[Row, ...] = (
     _more("triggers", "triggers", "triggers", TEXTS),
 )
 """In the order of the plugin's form."""
+_COLUMNS: Mapping[str, tuple[tuple[Row, str, Reading], ...]] = {
+    form: tuple((row, row.key(form), row.reading_in(form)) for row in ROWS)
+    for form in (WORLD_INFO, CHARACTER_BOOK)
+}
+"""Row, key and reading in each spelling: looked up once, not for each of many entries."""
 
 
 def read_entry(raw: Mapping[str, Any], form: str, index: int, remark: Remark) -> Entry:
@@ -132,11 +137,15 @@ def read_entry(raw: Mapping[str, Any], form: str, index: int, remark: Remark) ->
     """
     entry: Entry = {}
     extensions = object_of(raw.get("extensions"))
-    for row in ROWS:
-        found = _found(raw, extensions, row, form)
+    for row, key, reading in _COLUMNS[form]:
+        found = raw.get(key, ABSENT)
+        if row.extended or row is _COMMENT:
+            found = _found(raw, extensions, row, form, found)
         value: Any = index  # where an entry is shown, if nothing says so
-        if row is not _PLACE or found is not ABSENT:
-            value = row.reading_in(form).take(found, f".{row.key(form)}", remark)
+        if found is not ABSENT:
+            value = reading.take(found, f".{key}", remark)
+        elif row is not _PLACE:
+            value = reading.usual
         _set(entry, row.path, value)
     entry["characterFilter"] = _character_filter(raw)
     entry["extensions"] = dict(extensions)
@@ -146,6 +155,8 @@ def read_entry(raw: Mapping[str, Any], form: str, index: int, remark: Remark) ->
 def write_entry(entry: Mapping[str, Any], raw: Mapping[str, Any], form: str, index: int) -> Entry:
     """Copy the entry as it came, and put in the fields that say something else."""
     before = read_entry(raw, form, index, _unheard)
+    if before.items() <= entry.items():
+        return dict(raw)
     done = dict(raw)
     extensions = dict(object_of(raw.get("extensions")))
     for row in ROWS:
@@ -172,12 +183,12 @@ def missing_keys(raw: Mapping[str, Any]) -> list[str]:
     return [name for name in needed if name not in raw]
 
 
-def _found(raw: Mapping[str, Any], extensions: Mapping[str, Any], row: Row, form: str) -> object:
-    own = raw.get(row.key(form), ABSENT)
-    if row is _COMMENT and own is ABSENT:
-        return raw.get("name", ABSENT)
-    if not row.extended:
-        return own
+def _found(
+    raw: Mapping[str, Any], extensions: Mapping[str, Any], row: Row, form: str, own: object
+) -> object:
+    """Look for a value in its other places, too."""
+    if row is _COMMENT:
+        return raw.get("name", ABSENT) if own is ABSENT else own
     extended = extensions.get(row.card, ABSENT)
     if row is _POSITION and form == CHARACTER_BOOK:
         # A card's book itself names two of the eight positions; the exact one is in `extensions`.
@@ -207,10 +218,9 @@ def _get(entry: Mapping[str, Any], path: tuple[str, ...]) -> Any:  # noqa: ANN40
 
 
 def _set(entry: Entry, path: tuple[str, ...], value: object) -> None:
-    *outer, name = path
-    for part in outer:
-        entry = entry.setdefault(part, {})
-    entry[name] = value
+    if len(path) > 1:
+        entry = entry.setdefault(path[0], {})
+    entry[path[-1]] = value
 
 
 def _unheard(_code: str, _path: str, _message: str) -> None:

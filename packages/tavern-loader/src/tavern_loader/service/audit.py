@@ -11,16 +11,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
-from tavern_format import Diagnostic, Entry, Position, SelectiveLogic
-from tavern_loader.domain.call_settings import wanted_settings
+from tavern_compiler import call_config_json
+from tavern_format import Diagnostic, Entry, Position, SelectiveLogic, Severity
 from tavern_loader.domain.names import PROFILE_ORDER, PROFILE_SECTION
 from tavern_loader.domain.selection import BOOK_ORDER, WorldBookSelection
 from tavern_loader.domain.session_selections import selection_to_json
 from tavern_loader.domain.utf16 import size_utf16
-from tavern_loader.service.compiling import StepResult
+from tavern_loader.service.compiling import Lapse, StepResult
 from tavern_loader.service.library import BoundBook
 from tavern_matcher import Decision
-from tavern_trace import digest
 
 SCHEMA_VERSION = 1
 _POSITIONS: Mapping[Position, tuple[str, str | None, bool]] = {
@@ -44,7 +43,7 @@ _LOGICS: Mapping[SelectiveLogic, str] = {
 
 
 def audit_of(done: StepResult, *, max_decisions: int | None = None) -> dict[str, Any]:
-    """Write the audit of a step, its fingerprint last.
+    """Write the audit of a step; its fingerprint is that of what the model is shown.
 
     Of decisions, those of entries that fired come first, in their order, then the others as the
     books are visited; `max_decisions` of them over all books.
@@ -66,10 +65,10 @@ def audit_of(done: StepResult, *, max_decisions: int | None = None) -> dict[str,
             "section": {"name": PROFILE_SECTION, "order": PROFILE_ORDER},
             "systemPromptMode": str(done.profile.system_prompt_mode),
             "profileCharacters": size_utf16(done.profile.system_text),
-            "callConfigFields": [*wanted_settings(done.profile.call_config)],
+            "callConfigFields": [*call_config_json(done.profile.call_config)],
         },
     }
-    return {**audit, "fingerprint": digest(audit)}
+    return {**audit, "fingerprint": done.profile.fingerprint}
 
 
 def world_books_to_json(found: WorldBookSelection) -> dict[str, Any]:
@@ -103,11 +102,23 @@ def _activity(done: StepResult, book_id: str) -> dict[str, Any]:
 
 
 def diagnostics_of(done: StepResult) -> Iterator[dict[str, Any]]:
-    """List what was odd: about resources first, then matching, then compiling."""
+    """List what was odd: in the link first, about resources, then matching, then compiling."""
+    for lapse in done.given.lapses:
+        yield _lapse_to_json(lapse)
     for remark in done.given.resolved.diagnostics:
         yield {**diagnostic_to_json(remark.diagnostic), "resourceId": remark.source}
     for diagnostic in (*done.match.diagnostics, *done.profile.diagnostics):
         yield diagnostic_to_json(diagnostic)
+
+
+def _lapse_to_json(lapse: Lapse) -> dict[str, Any]:
+    place = "" if lapse.turn is None else f" of turn {lapse.turn}, step {lapse.step}"
+    return {
+        "code": "HOST_CALL_LAPSED",
+        "severity": str(Severity.WARNING),
+        "path": "",
+        "message": f"{lapse.method}{place} was not answered: {lapse.reason}",
+    }
 
 
 def diagnostic_to_json(diagnostic: Diagnostic) -> dict[str, Any]:

@@ -29,16 +29,17 @@ from tavern_loader.domain.preset_editing import edited_preset, with_regex_script
 from tavern_loader.domain.user_document import edited_user
 from tavern_loader.domain.world_book_document import exported_world_book
 from tavern_loader.domain.world_book_editing import edited_world_book
-from tavern_loader.errors import StoreError
+from tavern_loader.errors import NotFoundError, StoreError
 from tavern_loader.ports import Clock, JsonObject
 from tavern_loader.service.library import Library
+from tavern_loader.service.making import TRANSFER
 from tavern_loader.service.resources import Remark
 from tavern_loader.store_ports import Stored, Stores
 
 KIB = 1024
+MIN_PREFIX_CHARS = 4
+"""So much of an id must be given at least."""
 MAX_EMBEDDED_BOOK_BYTES = 4 * KIB * KIB
-TRANSFER = {"format": "pmp-dsh-tavern", "version": 1}
-"""Head of a file with a resource that SillyTavern has no file for."""
 
 Edit = Callable[[dict[str, Any], JsonObject, str], dict[str, Any]]
 _EDITS: Mapping[Kind, Edit] = {
@@ -100,6 +101,30 @@ class Catalog:
         summaries.sort(key=lambda one: one.name.casefold())
         return Listing(summaries=tuple(summaries), problems=tuple(problems))
 
+    def find(self, reference: str, kind: Kind | None = None) -> tuple[Kind, str]:
+        """Find the one resource that a person means: by id, by the beginning of an id, or by name.
+
+        Raises NotFoundError (RESOURCE_NOT_FOUND, or RESOURCE_AMBIGUOUS with the ids).
+        """
+        kinds = tuple(Kind) if kind is None else (kind,)
+        listed = [one for each in kinds for one in self.listing(each).summaries]
+        wanted = reference.casefold()
+        tests: tuple[Callable[[Summary], bool], ...] = (
+            lambda one: one.id == reference,
+            lambda one: one.name == reference,
+            lambda one: one.name.casefold() == wanted,
+            lambda one: len(reference) >= MIN_PREFIX_CHARS and one.id.startswith(reference),
+        )
+        for means in tests:
+            found = [one for one in listed if means(one)]
+            if len(found) == 1:
+                return found[0].kind, found[0].id
+            if found:
+                message = f"{len(found)} resources are meant: {', '.join(one.id for one in found)}"
+                raise NotFoundError("RESOURCE_AMBIGUOUS", message)
+        what = "resource" if kind is None else kind
+        raise NotFoundError("RESOURCE_NOT_FOUND", f"there is no {what} of this name or id")
+
     def get(self, kind: Kind, document_id: str) -> Stored:
         """Give a document. Raises NotFoundError, StoreError."""
         return self._stores.documents(kind).get(document_id)
@@ -150,8 +175,13 @@ class Catalog:
                     )
                 )
             if kind is Kind.CHARACTER:
-                self._forget_character(document_id)
-            return self._stores.documents(kind).delete(document_id)
+                self._remember_missing(document_id)
+            is_gone = self._stores.documents(kind).delete(document_id)
+            if kind is Kind.CHARACTER:
+                # Last: pictures without a character are seen by nobody.
+                self._stores.character_covers.delete(document_id)
+                self._stores.character_originals.delete(document_id)
+            return is_gone
 
     def select_preset(self, preset_id: str | None) -> None:
         """Choose the preset that new sessions begin with. Raises NotFoundError, StoreError."""
@@ -189,32 +219,31 @@ class Catalog:
     def _forget_books(self, kind: Kind, gone: str) -> None:
         now = self._now()
         if kind is Kind.WORLD_BOOK:
-            for file, owners in (
-                (self._stores.user_books, USER_FILE),
-                (self._stores.resource_books, RESOURCE_FILE),
-            ):
-                file.change(
-                    lambda found, owners=owners: bindings.without_book(found, owners, gone, now)
-                )
+            self._stores.user_books.change(
+                lambda found: bindings.without_book(found, USER_FILE, gone, now)
+            )
+            self._stores.resource_books.change(
+                lambda found: bindings.without_book(found, RESOURCE_FILE, gone, now)
+            )
             return
         owner = OWNER_KINDS[kind]
         file = self._stores.user_books if owner is Owner.USER else self._stores.resource_books
         file.change(lambda found: bindings.with_books(found, owner, gone, (), now))
 
-    def _forget_character(self, character_id: str) -> None:
+    def _remember_missing(self, character_id: str) -> None:
         missing = {"id": character_id}
         try:
             document = self._stores.characters.get(character_id).document
+        except NotFoundError:
+            return
         except StoreError:
-            document = {}  # one that is gone or damaged already leaves no more than its id
+            document = {}  # of a damaged one no more is known than its id
         missing["name"] = text_of(document.get("name")) or character_id
         sha256 = text_of(object_of(document.get("source")).get("sha256"))
         missing.update({"sha256": sha256} if sha256 else {})
         self._stores.character_state.change(
             lambda state: documents.without_character(state, missing)
         )
-        self._stores.character_covers.delete(character_id)
-        self._stores.character_originals.delete(character_id)
 
     def _now(self) -> str:
         return iso_time(self._clock.now_ms())

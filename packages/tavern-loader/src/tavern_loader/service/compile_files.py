@@ -4,10 +4,7 @@ Owns which package gets what from which file. Must not know where the bytes came
 result is shown.
 """
 
-from collections.abc import Iterator
-
-import attrs
-from attrs import evolve, frozen
+from attrs import frozen
 
 from tavern_compiler import (
     CompileInput,
@@ -21,47 +18,23 @@ from tavern_compiler import (
     lore_entries,
 )
 from tavern_format import CharacterCard, Chat
-from tavern_loader.service.resources import CompileRequest, Remark, Resources, read_resources
-from tavern_matcher import (
-    BookSource,
-    MatchResult,
-    NamedBook,
-    ScanCharacter,
-    ScanContext,
-    ScanMessage,
-    ScanSources,
-    SeededDice,
-    compile_index,
-    match,
+from tavern_loader.service.groundwork import (
+    INPUT_IDENTITY,
+    Groundwork,
+    scan_context,
+    used_files,
+    user_of,
 )
+from tavern_loader.service.resources import CompileRequest, Remark, Resources, read_resources
+from tavern_matcher import ScanMessage, SeededDice, compile_index, match
 from tavern_trace import digest
 
-INPUT_IDENTITY = "input"
-"""Identity of the message that is not in the chat yet."""
-
 
 @frozen(kw_only=True)
-class UsedFile:
-    """One line about what was used."""
+class Compilation(Groundwork):
+    """The parts, with everything that led to them."""
 
-    role: str
-    """card, card book, world, preset, chat, input or persona."""
-    name: str
-    detail: str
-    """What was found in it."""
-
-
-@frozen(kw_only=True)
-class Compilation:
-    """The result, with everything that led to it."""
-
-    used: tuple[UsedFile, ...]
-    books: tuple[NamedBook, ...]
-    """In the order in which the matcher got them."""
-    match: MatchResult
     profile: Profile
-    remarks: tuple[Remark, ...]
-    """About files first, then matching, then compiling."""
 
 
 def compile_files(request: CompileRequest) -> Compilation:
@@ -70,13 +43,13 @@ def compile_files(request: CompileRequest) -> Compilation:
     Raises InputError for a file that cannot be used as what it was given for.
     """
     found = read_resources(request)
-    user = User(name=_user_name(request, found.chat), description=request.persona)
+    user = user_of(request, found.chat)
     messages = _messages(request, found.chat, user)
     index = compile_index(found.books, request.settings)
     names = MacroContext(user=user.name, char=_char_name(found.card))
     matched = match(
         index,
-        _scan_context(found.card, messages, user, names),
+        scan_context(found.card, messages, user, names),
         dice=SeededDice(request.seed).for_scan(str(len(messages))),
         expand=lambda text: expand_macros(text, names).text,
     )
@@ -91,7 +64,7 @@ def compile_files(request: CompileRequest) -> Compilation:
         )
     )
     return Compilation(
-        used=tuple(_used(request, found, user)),
+        used=tuple(used_files(request, found, user)),
         books=found.books,
         match=matched,
         profile=profile,
@@ -101,12 +74,6 @@ def compile_files(request: CompileRequest) -> Compilation:
             *(Remark("compiling", diagnostic) for diagnostic in profile.diagnostics),
         ),
     )
-
-
-def _user_name(request: CompileRequest, chat: Chat | None) -> str:
-    """Name the user: as asked, or as in the chat."""
-    spoken = [message.name for message in (chat.messages if chat else ()) if message.is_user]
-    return request.user_name or next((name for name in reversed(spoken) if name), "") or "User"
 
 
 def _char_name(card: CharacterCard | None) -> str:
@@ -135,32 +102,6 @@ def _is_opening(chat: Chat | None, request: CompileRequest) -> bool:
     return all(message.is_user for message in visible) and spoken <= 1
 
 
-def _scan_context(
-    card: CharacterCard | None,
-    messages: tuple[ScanMessage, ...],
-    user: User,
-    names: MacroContext,
-) -> ScanContext:
-    sources = ScanSources(persona_description=user.description)
-    if card is not None:
-        sources = evolve(
-            sources,
-            character_description=card.description,
-            character_personality=card.personality,
-            character_depth_prompt=card.depth_prompt.prompt if card.depth_prompt else "",
-            scenario=card.scenario,
-            creator_notes=card.creator_notes,
-        )
-    texts = attrs.asdict(sources)
-    return ScanContext(
-        messages=messages,
-        sources=ScanSources(
-            **{name: expand_macros(text, names).text for name, text in texts.items()}
-        ),
-        character=None if card is None else ScanCharacter(avatar_name=card.name),
-    )
-
-
 def _references(request: CompileRequest, found: Resources) -> dict[SourceKind, ResourceRef]:
     """Name the resources after their files; the revision is the hash of the document."""
     given = (
@@ -172,27 +113,3 @@ def _references(request: CompileRequest, found: Resources) -> dict[SourceKind, R
         for kind, file, model in given
         if file is not None and model is not None
     }
-
-
-def _used(request: CompileRequest, found: Resources, user: User) -> Iterator[UsedFile]:
-    if request.card and found.card:
-        kind = f"{found.card.name or 'no name'} ({found.card.spec}, {found.card.carrier})"
-        yield UsedFile(role="card", name=request.card.name, detail=kind)
-    for named in found.books:
-        role = "card book" if named.source is BookSource.CHARACTER else "world"
-        yield UsedFile(role=role, name=named.name, detail=_amount(len(named.book.entries), "entry"))
-    if request.preset and found.preset:
-        detail = _amount(len(found.preset.prompts), "prompt")
-        yield UsedFile(role="preset", name=request.preset.name, detail=detail)
-    if request.chat and found.chat:
-        detail = _amount(len(found.chat.messages), "message")
-        yield UsedFile(role="chat", name=request.chat.name, detail=detail)
-    if request.input_text:
-        yield UsedFile(role="input", name=user.name, detail=request.input_text)
-    if request.persona:
-        yield UsedFile(role="persona", name=user.name, detail=request.persona)
-
-
-def _amount(number: int, noun: str) -> str:
-    plural = noun if number == 1 else {"entry": "entries"}.get(noun, f"{noun}s")
-    return f"{number} {plural}"

@@ -14,6 +14,7 @@ from attrs import evolve, field, frozen
 from tavern_compiler import (
     CompileInput,
     HostFacts,
+    LoreChannel,
     MacroChat,
     MacroContext,
     MacroMessage,
@@ -22,7 +23,6 @@ from tavern_compiler import (
     Variables,
     compile_profile,
     expand_macros,
-    lore_entries,
 )
 from tavern_loader.domain.activation import ActivationContext, ActivationMessage
 from tavern_loader.domain.history import History, Speaker
@@ -42,6 +42,16 @@ from tavern_matcher import (
 _UNREAD = ScanMessage(identity="", text="")
 """Stands for a message that is too far back to be read: the clock of timed effects counts it."""
 _UNREAD_IN_MACROS = MacroMessage()
+
+
+@frozen(kw_only=True)
+class Lapse:
+    """An earlier question of the host about the session that was not answered."""
+
+    method: str
+    turn: int | None = None
+    step: int | None = None
+    reason: str = ""
 
 
 @frozen(kw_only=True)
@@ -66,7 +76,11 @@ class StepInput:
     model: str = ""
     context_tokens: int | None = None
     """Size of the model's context; None: nobody knows."""
+    budget_tokens: int | None = None
+    """Of lore; None: a share of the context."""
     max_profile_bytes: int
+    lapses: tuple[Lapse, ...] = ()
+    """Steps before this one went on without us; the audit says so."""
 
 
 @frozen(kw_only=True)
@@ -75,8 +89,6 @@ class StepResult:
 
     given: StepInput = field(repr=False)
     match: MatchResult = field(repr=False)
-    compiled: CompileInput = field(repr=False)
-    """What the profile was made from."""
     profile: Profile = field(repr=False)
     after: Checkpoint = field(repr=False)
     """What holds after the step."""
@@ -98,11 +110,12 @@ def run_step(given: StepInput) -> StepResult:
         preset=given.resolved.preset,
         character=given.resolved.character,
         user=given.resolved.user,
-        lore=lore_entries(matched.placement),
+        match=matched,
         options=given.resolved.options,
         include_greeting=given.history.is_opening,
         system_prompt_mode=given.resolved.system_prompt_mode,
         resources=given.resolved.references,
+        lore_channel=LoreChannel(given.resolved.lore_channel),
         max_profile_bytes=given.max_profile_bytes,
         macros=macros,
     )
@@ -116,7 +129,7 @@ def run_step(given: StepInput) -> StepResult:
         timed=matched.state,
         variables=profile.variables.local,
     )
-    return StepResult(given=given, match=matched, compiled=compiled, profile=profile, after=after)
+    return StepResult(given=given, match=matched, profile=profile, after=after)
 
 
 @frozen(kw_only=True)
@@ -135,19 +148,20 @@ def private_variables(done: StepResult) -> PrivateVariables:
     """
     given, variables = done.given, done.profile.variables
     known = given.base.private & variables.local.keys()
-    before = done.compiled.macros.variables
+    compiled = done.profile.given
+    before = compiled.macros.variables
     unread = len(given.activation.pending)
     if variables == before or not (unread or known):
         return PrivateVariables(local=known)
-    spoken = done.compiled.macros.chat.messages
+    spoken = compiled.macros.chat.messages
     blank = (*spoken[: len(spoken) - unread], *((_UNREAD_IN_MACROS,) * unread))
     local = {name: value for name, value in before.local.items() if name not in known}
     muted = evolve(
-        done.compiled.macros,
-        chat=evolve(done.compiled.macros.chat, messages=blank),
+        compiled.macros,
+        chat=evolve(compiled.macros.chat, messages=blank),
         variables=evolve(before, local=local),
     )
-    other = compile_profile(evolve(done.compiled, macros=muted)).variables
+    other = compile_profile(evolve(compiled, macros=muted)).variables
     return PrivateVariables(
         local=_differing(variables.local, other.local),
         shared=_differing(variables.shared, other.shared),
@@ -215,7 +229,7 @@ def _macro_messages(given: StepInput) -> tuple[MacroMessage, ...]:
 
 
 def _scan_context(given: StepInput, macros: MacroContext, length_messages: int) -> ScanContext:
-    card, preset = given.resolved.character, given.resolved.preset
+    card = given.resolved.character
     read = given.activation.messages
     names = {Speaker.USER: macros.user, Speaker.ASSISTANT: macros.char}
     return ScanContext(
@@ -225,9 +239,9 @@ def _scan_context(given: StepInput, macros: MacroContext, length_messages: int) 
         ),
         sources=_sources(macros),
         character=None if card is None else ScanCharacter(avatar_name=card.name),
-        context_size_tokens=_context_size(
-            preset.context_size_tokens if preset else None, given.context_tokens
-        ),
+        # The preset's own size of the context is a setting of SillyTavern's: here the host owns it.
+        context_size_tokens=given.context_tokens,
+        budget_tokens=given.budget_tokens,
     )
 
 
@@ -256,9 +270,3 @@ def _sources(macros: MacroContext) -> ScanSources:
             for name, text in attrs.asdict(texts).items()
         }
     )
-
-
-def _context_size(asked: float | None, available: int | None) -> int | None:
-    """Take the smaller of what the preset asks for and what the model has."""
-    sizes = [int(size) for size in (asked, available) if size is not None and size >= 1]
-    return min(sizes, default=None)

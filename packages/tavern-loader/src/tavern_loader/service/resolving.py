@@ -6,7 +6,7 @@ missing. Must not know sessions, or how a prompt is made.
 Source: the plugin contract, sections A3, A9, A10, B2 and F.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from attrs import evolve, field, frozen
@@ -33,7 +33,7 @@ from tavern_loader.domain.world_book_limits import MAX_RUNTIME_ENTRIES
 from tavern_loader.errors import NotFoundError, StoreError
 from tavern_loader.lru import Lru
 from tavern_loader.ports import JsonObject
-from tavern_loader.service.resources import DEFAULT_SETTINGS, Remark
+from tavern_loader.service.resources import DEFAULT_SETTINGS, Remark, says
 from tavern_loader.store_ports import StateFile, Stores
 from tavern_matcher import (
     BookSource,
@@ -129,7 +129,7 @@ class _Model:
     value: Any = field(repr=False)
     document: JsonObject = field(repr=False)
     revision: str
-    """Of the document's JSON, as the contract has it in the sources of parts."""
+    """Of a book its file's, else of the document's JSON, as sources of parts have it."""
 
 
 @frozen
@@ -149,6 +149,7 @@ class Resolver:
         self._settings = settings
         self._models: Lru[tuple[Kind, str, str], _Model] = Lru(KEPT_MODELS)
         self._indexes: Lru[tuple[tuple[str, str, str], ...], Index] = Lru(KEPT_INDEXES)
+        self._said: Lru[tuple[str, str], tuple[object, ...]] = Lru(KEPT_MODELS)
 
     def resolve(self, selection: Selection) -> Resolved:
         """Give the resources of a selection. What cannot be found or read gets a diagnostic."""
@@ -159,7 +160,7 @@ class Resolver:
         user = self._find(Kind.USER, selection.user_id, remarks)
         chosen = self._world_books(selection, preset, character, user, remarks)
         bound = [*self._bound(chosen, character, remarks)]
-        books = [*_within_limit(bound, remarks)]
+        books = [*_within_limit(self._distinct(bound, remarks), remarks)]
         return Resolved(
             selection=selection,
             world_books=chosen,
@@ -210,6 +211,24 @@ class Resolver:
         if character is not None and character.value.character_book is not None:
             yield _embedded(character)
 
+    def _distinct(self, books: Sequence[_Book], remarks: list[Remark]) -> Iterator[_Book]:
+        """Leave out a book that says what an earlier one says: a card often brings a bound one."""
+        kept: dict[str, tuple[object, ...]] = {}
+        for book in books:
+            said = self._what_is_said(book) if len(books) > 1 else ()
+            twin = next((one for one, known in kept.items() if said and known == said), None)
+            if twin is None:
+                kept[book.bound.id] = said
+                yield book
+                continue
+            message = f"The book says the same as {twin}: it is used once."
+            remarks.append(_remark(book.bound.id, "BOOK_REPEATED", Severity.INFO, message))
+
+    def _what_is_said(self, book: _Book) -> tuple[object, ...]:
+        key = (book.bound.id, book.revision)
+        known = self._said.get(key)
+        return self._said.put(key, says(book.bound.named.book)) if known is None else known
+
     def _find(self, kind: Kind, found_id: str | None, remarks: list[Remark]) -> _Model | None:
         if found_id is None:
             return None
@@ -233,9 +252,10 @@ class Resolver:
         if known is not None:
             return known
         value = _READERS[kind](stored.document)
-        return self._models.put(
-            key, _Model(found_id, value, stored.document, digest(stored.document))
-        )
+        # A source of lore has no revision, and the digest of a large book takes seconds.
+        is_book = kind is Kind.WORLD_BOOK
+        revision = stored.revision if is_book else digest(stored.document)
+        return self._models.put(key, _Model(found_id, value, stored.document, revision))
 
     def _index(self, books: Sequence[_Book]) -> Index:
         key = tuple((book.bound.id, book.revision, str(book.bound.named.source)) for book in books)
@@ -290,7 +310,7 @@ def _embedded(character: _Model) -> _Book:
     return _Book(bound, character.revision)
 
 
-def _within_limit(books: Sequence[_Book], remarks: list[Remark]) -> Iterator[_Book]:
+def _within_limit(books: Iterable[_Book], remarks: list[Remark]) -> Iterator[_Book]:
     """Leave out whole books from the one on that does not fit, unless a later one does."""
     total = 0
     for book in books:

@@ -44,6 +44,8 @@ class CompileRequest:
     persona: str = field(default="", repr=False)
     use_card_book: bool = True
     """False: the book inside the card is left alone."""
+    use_scripts: bool = True
+    """False: regex scripts of card and preset are left alone."""
     settings: MatchSettings = DEFAULT_SETTINGS
     seed: str = ""
     """Chances and draws of groups follow from it: equal requests give equal results."""
@@ -125,7 +127,7 @@ def _distinct(books: Iterable[_Book]) -> tuple[tuple[NamedBook, ...], tuple[Rema
     kept: list[_Book] = []
     remarks: list[Remark] = []
     for book in books:
-        twin = next((one for one in kept if _says(one.named.book) == _says(book.named.book)), None)
+        twin = next((one for one in kept if says(one.named.book) == says(book.named.book)), None)
         if twin is None:
             name = _free_name(book.named.name, {one.named.name for one in kept})
             kept.append(evolve(book, named=evolve(book.named, name=name)))
@@ -137,7 +139,7 @@ def _distinct(books: Iterable[_Book]) -> tuple[tuple[NamedBook, ...], tuple[Rema
     return tuple(book.named for book in kept), tuple(remarks)
 
 
-def _says(book: WorldBook) -> tuple[object, ...]:
+def says(book: WorldBook) -> tuple[object, ...]:
     """Give what tells books apart whatever file they came in."""
     said = ("keys", "secondary_keys", "content", "enabled", "constant", "order", "position")
     return tuple(tuple(getattr(entry, name) for name in said) for entry in book.entries)

@@ -5,7 +5,7 @@ session come one after another; those of different sessions may come at the same
 how a prompt is made or where memories are kept.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from attrs import define, field
@@ -14,12 +14,14 @@ from tavern_loader.domain import inbox
 from tavern_loader.domain.inbox import InboxBounds, PendingInput
 from tavern_loader.domain.memory import (
     SessionMemory,
+    essence,
     fork_memory,
     memory_from_json,
     memory_to_json,
     new_memory,
 )
 from tavern_loader.domain.session import SessionFacts, session_facts
+from tavern_loader.errors import StoreError
 from tavern_loader.ports import JsonObject, SessionMemories
 
 TURN_START = "turn/start"
@@ -42,11 +44,15 @@ class LiveSession:
     memory: SessionMemory
     kept: SessionMemory
     """What was last written, or read."""
+    is_keepable: bool = True
+    """False: what was written cannot be read, and is not written over."""
     pending: PendingInput
     turn: int = 0
     """The latest turn that began."""
     step: int = 0
     """The latest step of it that began."""
+    refused: dict[tuple[str, str], str] = field(factory=dict)
+    """Settings of calls that a model does not take: by route and name, the code of the refusal."""
     context_tokens: int | None = None
     """Size of the model's context, as far as the host has said."""
     replayed: list[_Event] = field(factory=list, repr=False)
@@ -56,16 +62,25 @@ class LiveSession:
 class SessionStates:
     """All live sessions of one host."""
 
-    def __init__(self, memories: SessionMemories, bounds: InboxBounds | None = None) -> None:
-        """Keep memories in a store; `bounds` are those of every inbox."""
+    def __init__(
+        self,
+        memories: SessionMemories,
+        bounds: InboxBounds | None = None,
+        complain: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        """Keep memories in a store; `bounds` are those of every inbox.
+
+        `complain` is told the code of a memory that cannot be read: its session begins anew.
+        """
         self._memories = memories
         self._bounds = bounds or InboxBounds()
+        self._complain = complain
         self._live: dict[str, LiveSession] = {}
 
     def take_in(self, session: JsonObject) -> LiveSession:
         """Take in what a message says about its session.
 
-        Raises ValueError if it names none, StoreError if the session's memory cannot be read.
+        Raises ValueError if it names none.
         """
         facts = session_facts(session)
         live = self._live.get(facts.id)
@@ -107,7 +122,7 @@ class SessionStates:
 
     def keep(self, live: LiveSession) -> None:
         """Write a session's memory if it changed. Raises StoreError."""
-        if memory_to_json(live.memory) == memory_to_json(live.kept):
+        if not live.is_keepable or essence(live.memory) == essence(live.kept):
             return
         self._memories.put(live.facts.id, memory_to_json(live.memory))
         live.kept = live.memory
@@ -117,7 +132,10 @@ class SessionStates:
         return self._live.pop(session_id, None)
 
     def memory(self, session_id: str) -> SessionMemory | None:
-        """Give the memory of any session, live or not; None if there is none."""
+        """Give the memory of any session, live or not; None if there is none.
+
+        Raises StoreError if it cannot be read.
+        """
         live = self._live.get(session_id)
         if live is not None:
             return live.memory
@@ -130,18 +148,27 @@ class SessionStates:
         return tuple(self._live.values())
 
     def _begin(self, facts: SessionFacts) -> LiveSession:
-        memory = self.memory(facts.id)
-        kept = memory or new_memory(facts.id)
-        if memory is None and facts.parent_id and facts.seed_length:
-            parent = self.memory(facts.parent_id)
-            memory = parent and fork_memory(parent, facts.seed_length)
+        kept, is_keepable = self._kept(facts.id)
+        memory = kept or new_memory(facts.id)
+        if kept is None and facts.parent_id and facts.seed_length:
+            parent, _ = self._kept(facts.parent_id)
+            memory = fork_memory(parent, facts.seed_length) if parent else memory
         live = LiveSession(
             facts=facts,
-            memory=memory or kept,
-            kept=kept,
+            memory=memory,
+            kept=kept or new_memory(facts.id),
+            is_keepable=is_keepable,
             pending=PendingInput(bounds=self._bounds),
         )
         return self._live.setdefault(facts.id, live)
+
+    def _kept(self, session_id: str) -> tuple[SessionMemory | None, bool]:
+        """Give a session's memory, and whether it may be written over."""
+        try:
+            return self.memory(session_id), True
+        except StoreError as error:
+            self._complain(f"a session's memory is not used: {error.code}")
+            return None, False
 
     def _replay(self, live: LiveSession) -> None:
         empty = PendingInput(bounds=self._bounds)

@@ -8,11 +8,11 @@ from typing import Any
 
 from attrs import field, frozen
 
-from tavern_loader.domain.call_settings import wanted_settings
+from tavern_compiler import call_config_json
 from tavern_loader.domain.inbox import PendingInput
 from tavern_loader.ports import JsonObject
 from tavern_loader.service.answers import AssembleAnswer
-from tavern_loader.service.compiling import StepResult
+from tavern_loader.service.compiling import Lapse, StepResult
 
 
 @frozen(kw_only=True)
@@ -29,6 +29,7 @@ class AssembleRequest:
     """The latest messages that have a text, of whatever source."""
     earlier: Mapping[str, int] = field(factory=dict)
     """Older ones, counted by `<role>/<kind of source>`."""
+    lapses: tuple[Lapse, ...] = ()
 
 
 @frozen(kw_only=True)
@@ -51,4 +52,28 @@ class StepRun:
     @property
     def call_settings(self) -> dict[str, Any]:
         """What the preset asks of the call, in the host's names."""
-        return {} if self.result is None else wanted_settings(self.result.profile.call_config)
+        return {} if self.result is None else call_config_json(self.result.profile.call_config)
+
+
+@frozen(kw_only=True)
+class Configured:
+    """The configuration of a call."""
+
+    config: Mapping[str, Any]
+    requested: Mapping[str, Any] = field(factory=dict)
+    """What the preset asks for."""
+    withdrawn: Mapping[str, str] = field(factory=dict)
+    """Settings of the preset that the model does not take, each with the code of the refusal."""
+
+    def parameters(self, attempt: int) -> dict[str, Any] | None:
+        """Write what was withdrawn, as traces have it; None if nothing was."""
+        if not self.withdrawn:
+            return None
+        return {
+            "requested": dict(self.requested),
+            "effective": {name: self.config.get(name) for name in self.requested},
+            "fallbacks": [
+                {"parameter": name, "code": code} for name, code in self.withdrawn.items()
+            ],
+            "attempt": attempt,
+        }

@@ -13,9 +13,10 @@ from typing import Any, Protocol
 from attrs import define, evolve, field
 
 from tavern_compiler import CompilerError, SystemPromptMode
-from tavern_loader.domain.activation import activate
-from tavern_loader.domain.call_settings import apply_settings
-from tavern_loader.domain.history import read_history
+from tavern_loader.domain.activation import ActivationContext, activate
+from tavern_loader.domain.call_settings import Refusal, apply_settings, refused_setting
+from tavern_loader.domain.history import History, read_history
+from tavern_loader.domain.host_settings import DEFAULT_PROFILE_BYTES
 from tavern_loader.domain.inbox import reclaim
 from tavern_loader.domain.memory import (
     START,
@@ -25,7 +26,7 @@ from tavern_loader.domain.memory import (
     before_step,
     new_memory,
 )
-from tavern_loader.domain.names import PART_PREFIX, PROFILE_SECTION
+from tavern_loader.domain.names import LORE_CONTEXT, PART_PREFIX, PROFILE_SECTION
 from tavern_loader.domain.protection import VARIABLES, protect
 from tavern_loader.domain.selection import Selection
 from tavern_loader.errors import CancelledError, LoaderError
@@ -35,11 +36,9 @@ from tavern_loader.service.compiling import StepInput, StepResult, private_varia
 from tavern_loader.service.library import Resolved
 from tavern_loader.service.session_state import LiveSession, SessionStates
 from tavern_loader.service.shared_variables import SharedVariables
-from tavern_loader.service.step_values import AssembleRequest, StepRun
+from tavern_loader.service.step_values import AssembleRequest, Configured, StepRun
 from tavern_matcher import MatcherError
 
-DEFAULT_PROFILE_BYTES = 524_288
-MAX_PROFILE_BYTES = 2_097_152
 POLICY_SECTION = "rp:policy"
 KEPT_IN_REPLACE = (PROFILE_SECTION, PART_PREFIX, POLICY_SECTION)
 """What of the host's sections stays where a preset replaces the system prompt."""
@@ -69,6 +68,8 @@ class Steps:
     local_time: Callable[[], datetime]
     count_tokens: TokenCounter | None = None
     max_profile_bytes: int = DEFAULT_PROFILE_BYTES
+    budget_tokens: int | None = None
+    """Of lore in one step; None: a share of the model's context."""
     _runs: dict[str, StepRun] = field(factory=dict, init=False)
     """The latest step of each session, until its turn ends."""
     _unsettled: set[str] = field(factory=set, init=False)
@@ -89,7 +90,8 @@ class Steps:
         try:
             cancellation.raise_if_requested()
             given = self._input(live, (turn, step), request.variables)
-            result = run_step(evolve(given, history=history, activation=activation))
+            said = evolve(given, history=history, activation=activation, lapses=request.lapses)
+            result = run_step(said)
             cancellation.raise_if_requested()
             answer = self._answer(live.facts.id, result)
         except CancelledError:
@@ -115,15 +117,29 @@ class Steps:
         return self._runs.get(session_id)
 
     def configure(
-        self, session: JsonObject, turn: int, step: int, config: Mapping[str, Any]
-    ) -> dict[str, Any]:
-        """Give the whole configuration of a call: the preset's values over the host's."""
+        self,
+        session: JsonObject,
+        place: tuple[int, int],
+        config: Mapping[str, Any],
+        refusal: Refusal | None = None,
+    ) -> Configured:
+        """Give the whole configuration of a call: the preset's values over the host's.
+
+        With a refusal of the last one, what it is about is withdrawn, in this session for good.
+        """
         live = self.states.take_in(session)
-        run = self.run_of(live.facts.id, turn, step)
-        wanted = {} if run is None else run.call_settings
+        run = self.run_of(live.facts.id, *place)
+        asked = {} if run is None else run.call_settings
+        route = f"{config.get('provider')}/{config.get('model')}"
+        wanted = {name: asked[name] for name in asked if (route, name) not in live.refused}
+        about = None if refusal is None else refused_setting(refusal, wanted)
+        if refusal is not None and about is not None:
+            live.refused[route, about] = refusal.code
+            del wanted[about]
         configured, applied = apply_settings(config, wanted, live.memory.applied)
         live.memory = evolve(live.memory, applied=applied)
-        return configured
+        withdrawn = {name: live.refused[route, name] for name in asked if name not in wanted}
+        return Configured(config=configured, requested=asked, withdrawn=withdrawn)
 
     def settle(self, session_id: str) -> None:
         """Keep what a step has left. Raises StoreError."""
@@ -143,15 +159,30 @@ class Steps:
         finally:
             self._runs.pop(session_id, None)
 
-    def preview(self, session_id: str, selection: Selection) -> StepResult:
-        """Show what would be sent now, without an input; nothing is changed.
+    def preview(
+        self,
+        session_id: str,
+        selection: Selection,
+        history: History | None = None,
+        activation: ActivationContext | None = None,
+    ) -> StepResult:
+        """Show what would be sent now; nothing is changed.
 
-        Raises CompilerError, MatcherError, StoreError.
+        Without history and activation, as if nothing had been said. Raises CompilerError,
+        MatcherError, StoreError.
         """
         memory = self.states.memory(session_id) or new_memory(session_id)
         base = memory.checkpoints[-1] if memory.checkpoints else START
         given = self._any_input(session_id, memory, base, self.library.resolve(selection))
-        return run_step(evolve(given, turn=base.turn + 1, step=1))
+        return run_step(
+            evolve(
+                given,
+                turn=base.turn + 1,
+                step=1,
+                history=history or History(),
+                activation=activation or ActivationContext(),
+            )
+        )
 
     def _input(
         self, live: LiveSession, place: tuple[int, int], variables: Mapping[str, Any]
@@ -183,6 +214,7 @@ class Steps:
             now=self.local_time(),
             count_tokens=self.count_tokens,
             max_profile_bytes=self.max_profile_bytes,
+            budget_tokens=self.budget_tokens,
         )
 
     def _answer(self, session_id: str, done: StepResult) -> AssembleAnswer:
@@ -196,6 +228,11 @@ class Steps:
             keep=KEPT_IN_REPLACE if replaces else None,
             set_sections=(
                 (NamedText(name=POLICY_SECTION, text=protect(policy)),) if policy else ()
+            ),
+            contexts=(
+                (NamedText(name=LORE_CONTEXT, text=protect(profile.late_text)),)
+                if profile.late_parts
+                else ()
             ),
             variables=VARIABLES,
         )

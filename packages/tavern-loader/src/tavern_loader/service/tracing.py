@@ -16,7 +16,7 @@ from tavern_loader.domain.session import SessionFacts
 from tavern_loader.domain.session_selections import selection_to_json
 from tavern_loader.ports import Clock, Identities, JsonObject
 from tavern_loader.service.audit import audit_of
-from tavern_loader.service.step_values import StepRun
+from tavern_loader.service.step_values import Configured, StepRun
 from tavern_loader.service.trace_shelf import TraceShelf
 from tavern_trace import (
     Capture,
@@ -38,6 +38,7 @@ from tavern_trace import (
     history_from_json,
     is_session_id,
     new_audit,
+    note_parameters,
     observe_failure,
     observe_header,
     observe_message,
@@ -65,6 +66,7 @@ class _Waiting:
     identity: CaptureIdentity
     run: StepRun | None
     assembly: OfficialAssembly | None
+    configured: Configured | None = None
 
 
 @define(kw_only=True)
@@ -95,6 +97,8 @@ class Tracing:
     clock: Clock
     identities: Identities
     privacy: Privacy = Privacy.NORMAL
+    is_on: bool = True
+    """False: nothing is recorded."""
     _sessions: dict[str, _Session] = field(factory=dict, init=False)
 
     # --- what the host reports -----------------------------------------------------------
@@ -111,7 +115,7 @@ class Tracing:
 
     def on_request(self, facts: SessionFacts, turn: int, step: int, run: StepRun | None) -> None:
         """A request, or the next attempt at one, is being prepared."""
-        if not is_session_id(facts.id):
+        if not self._records(facts):
             return
         session = self._session(facts)
         self._supersede(session)
@@ -125,6 +129,12 @@ class Tracing:
         session.is_header_new = False
         session.in_force = None
         session.profile_text = run.system_text if run is not None else ""
+
+    def on_configured(self, session_id: str, configured: Configured) -> None:
+        """The call of the request is configured, perhaps not for the first time."""
+        session = self._sessions.get(session_id)
+        if session is not None and session.waiting is not None:
+            session.waiting = evolve(session.waiting, configured=configured)
 
     def on_stream(
         self,
@@ -172,7 +182,7 @@ class Tracing:
             record.status.is_pending or (record.turn, record.step) == (turn, step)
         ):
             self._failed(session)
-        elif is_session_id(facts.id):
+        elif self._records(facts):
             self._put(session, begin_failed(self._identity(session, turn, step)))
 
     def on_session_end(self, session_id: str) -> None:
@@ -239,6 +249,9 @@ class Tracing:
 
     # --- records -------------------------------------------------------------------------
 
+    def _records(self, facts: SessionFacts) -> bool:
+        return self.is_on and is_session_id(facts.id)
+
     def _session(self, facts: SessionFacts) -> _Session:
         session = self._sessions.setdefault(facts.id, _Session(facts=facts))
         session.facts = facts
@@ -261,11 +274,10 @@ class Tracing:
         waiting, session.waiting = session.waiting, None
         if waiting is None:
             return
-        record = begin(
-            self._capture(session.facts, waiting),
-            previous=session.record,
-        )
-        self._put(session, record)
+        record = begin(self._capture(session.facts, waiting), previous=session.record)
+        configured = waiting.configured
+        noted = configured and configured.parameters(waiting.identity.attempt)
+        self._put(session, note_parameters(record, noted) if noted else record)
         self._give_up_excess()
 
     def _capture(self, facts: SessionFacts, waiting: _Waiting) -> Capture:
@@ -293,6 +305,7 @@ class Tracing:
                 privacy=self.privacy,
             ),
             selection=selection_to_json(done.given.resolved.selection),
+            compiler_fingerprint=done.profile.fingerprint,
             draws=tuple(Draw(purpose=one.purpose, value=one.value) for one in done.match.draws),
         )
 

@@ -5,8 +5,9 @@ route does.
 """
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import partial
 
 from attrs import define, field, frozen
@@ -24,7 +25,6 @@ from tavern_loader.adapters.http.faults import (
     error_body,
 )
 from tavern_loader.adapters.http.route import (
-    JSON_ONLY,
     MIB,
     Route,
     checked_body,
@@ -37,7 +37,8 @@ from tavern_loader.adapters.http.walls import (
     Head,
     Security,
     check_caller,
-    check_change,
+    check_media_type,
+    check_origin,
     check_sizes,
 )
 from tavern_loader.adapters.http.wire import Answer, Call, json_answer, revision_of
@@ -72,9 +73,13 @@ class Api:
     limits: TimeLimits = field(factory=TimeLimits)
     complain: Callable[[str], None] = field(default=lambda _: None)
     """Gets a line about every defect: which route, which class of error."""
-    workers: int = 16
+    readers: int = 8
+    """Threads for requests that only read."""
+    writers: int = 8
+    """Threads for changes: they wait for each other, and no reader waits for them."""
     _router: Router = field(init=False)
-    _threads: ThreadPoolExecutor = field(init=False)
+    _reading: ThreadPoolExecutor = field(init=False)
+    _writing: ThreadPoolExecutor = field(init=False)
 
     def __attrs_post_init__(self) -> None:
         """Group the rows by path."""
@@ -85,7 +90,8 @@ class Api:
             PathMatcher(API_ROOT + path, _Endpoint(self, rows)) for path, rows in by_path.items()
         ]
         self._router = Router(matchers, redirect_slashes=False, default=_Endpoint(self, {}))
-        self._threads = ThreadPoolExecutor(self.workers, thread_name_prefix="http")
+        self._reading = ThreadPoolExecutor(self.readers, thread_name_prefix="http-read")
+        self._writing = ThreadPoolExecutor(self.writers, thread_name_prefix="http-write")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
@@ -98,7 +104,8 @@ class Api:
 
     def close(self) -> None:
         """End the threads once their work is done."""
-        self._threads.shutdown(wait=False, cancel_futures=True)
+        for threads in (self._reading, self._writing):
+            threads.shutdown(wait=False, cancel_futures=True)
 
     async def run(self, route: Route, call: Call) -> Answer:
         """Let a handler work in a thread.
@@ -106,7 +113,8 @@ class Api:
         Raises what the handler raises, and ApiError (503) if it takes too long.
         """
         work = partial(route.handle, self.services, call)
-        running = asyncio.get_running_loop().run_in_executor(self._threads, work)
+        threads = self._writing if route.changes else self._reading
+        running = asyncio.get_running_loop().run_in_executor(threads, work)
         try:
             return await asyncio.wait_for(running, self.limits.work_s)
         except TimeoutError as error:
@@ -144,10 +152,13 @@ class _Endpoint:
 
     async def _answer(self, route: Route | None, scope: Scope, receive: Receive) -> Answer:
         head: Head = scope["head"]
-        if head.method not in READ_ONLY_METHODS:
-            _outside(check_change, head, route.media_types if route else JSON_ONLY)
-        if route is None:
-            raise self._no_route()
+        with _outside_of_route():
+            if head.method not in READ_ONLY_METHODS:
+                check_origin(head)
+            if route is None:
+                raise self._no_route()
+            if route.changes:
+                check_media_type(head, route.media_types)
         path = checked_path(route, scope.get("path_params", {}))
         query = checked_query(route, _query(scope))
         revision = revision_of(head.one("if-match")) if route.takes_revision else None
@@ -155,14 +166,12 @@ class _Endpoint:
         call = Call(path=path, query=query, body=checked_body(route, data), revision=revision)
         return await self.api.run(route, call)
 
-    def _no_route(self) -> "_OutsideError":
+    def _no_route(self) -> ApiError:
         if not self.rows:
-            return _OutsideError(ApiError(404, "NOT_FOUND", "not found"))
+            return ApiError(404, "NOT_FOUND", "not found")
         methods = [*self.rows, *(("HEAD",) if "GET" in self.rows else ())]
         allow = {"Allow": ", ".join(sorted(methods))}
-        return _OutsideError(
-            ApiError(405, "METHOD_NOT_ALLOWED", "method not allowed", headers=allow)
-        )
+        return ApiError(405, "METHOD_NOT_ALLOWED", "method not allowed", headers=allow)
 
     def _failed(self, route: Route | None, error: Exception) -> Answer:
         family = next(iter(self.rows.values())).family if self.rows else COMMON
@@ -186,9 +195,10 @@ class _OutsideError(Exception):
         self.said = said
 
 
-def _outside(check: Callable[[Head, Sequence[str]], None], head: Head, rest: Sequence[str]) -> None:
+@contextmanager
+def _outside_of_route() -> Iterator[None]:
     try:
-        check(head, rest)
+        yield
     except ApiError as error:
         raise _OutsideError(error) from error
 

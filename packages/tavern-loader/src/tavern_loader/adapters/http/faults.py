@@ -5,12 +5,13 @@ Owns status codes and the two shapes of an error. No message holds text of a res
 Source: the plugin contract, sections D10, E3 and F.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import Enum
 from typing import Any
 
 from attrs import frozen
 
+from tavern_compiler import ProfileTooLargeError
 from tavern_loader.domain.settings import SettingsError
 from tavern_loader.errors import (
     HostError,
@@ -18,6 +19,7 @@ from tavern_loader.errors import (
     LoaderError,
     NotFoundError,
     RevisionConflictError,
+    SessionRunningError,
 )
 
 
@@ -133,13 +135,11 @@ def error_body(shape: Shape, error: ApiError) -> dict[str, Any]:
 
 def as_api_error(family: Family, error: Exception) -> ApiError | None:
     """Say what the fault of a use case means to a client; None for a defect of ours."""
-    if isinstance(error, ApiError):
-        return error
-    if isinstance(error, SettingsError):
+    if type(error) is ValueError:  # a value that a use case does not take
         return ApiError(400, family.invalid, str(error))
-    if isinstance(error, LoaderError):
-        return ApiError(_status(error), error.code, error.message)
-    return None
+    known = (say for kind, say in _MEANINGS if isinstance(error, kind))
+    say = next(known, None)
+    return None if say is None else say(family, error)
 
 
 def defect(family: Family) -> ApiError:
@@ -148,6 +148,26 @@ def defect(family: Family) -> ApiError:
     return ApiError(500, family.broken, message)
 
 
+_MEANINGS: tuple[tuple[type[Exception], Callable[[Family, Any], ApiError]], ...] = (
+    (ApiError, lambda _, error: error),
+    (SettingsError, lambda family, error: ApiError(400, family.invalid, str(error))),
+    (
+        SessionRunningError,
+        lambda _, error: ApiError(
+            409, error.code, error.message, details={"sessionIds": list(error.session_ids)}
+        ),
+    ),
+    (LoaderError, lambda _, error: ApiError(_status(error), error.code, error.message)),
+    (
+        ProfileTooLargeError,
+        lambda _, error: ApiError(
+            413,
+            error.code,
+            error.message,
+            details={"actualBytes": error.actual_bytes, "maxBytes": error.limit_bytes},
+        ),
+    ),
+)
 _STATUS_BY_TYPE: tuple[tuple[type[LoaderError], int], ...] = (
     (NotFoundError, 404),
     (RevisionConflictError, 412),

@@ -35,9 +35,14 @@ _WALLS: Mapping[str, str] = {
 
 def describe(routes: Iterable[Route]) -> dict[str, Any]:
     """Make the OpenAPI 3.1 document of a table."""
+    table = list(routes)
     paths: dict[str, dict[str, Any]] = {}
-    for route in routes:
-        paths.setdefault(route.path, {})[route.method.lower()] = _operation(route)
+    for route in table:
+        operation = _operation(route)
+        if route.success.gives is not None:
+            made = operation["responses"][str(route.success.status)]
+            made["links"] = _links(table, *route.success.gives)
+        paths.setdefault(route.path, {})[route.method.lower()] = operation
     return {
         "openapi": "3.1.0",
         "info": {"title": "tavern-loader", "version": __version__, "description": ABOUT},
@@ -77,6 +82,18 @@ def _operation(route: Route) -> dict[str, Any]:
             }
         )
     return operation
+
+
+def _links(routes: Iterable[Route], name: str, place: str) -> dict[str, Any]:
+    """Say which routes take what another has made."""
+    return {
+        _identity(route): {
+            "operationId": _identity(route),
+            "parameters": {name: f"$response.body#{place}"},
+        }
+        for route in routes
+        if f"{{{name}}}" in route.path
+    }
 
 
 def _identity(route: Route) -> str:

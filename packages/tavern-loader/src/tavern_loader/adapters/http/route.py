@@ -93,6 +93,8 @@ class Success:
     status: int = 200
     media_type: str = JSON_ANSWER
     has_etag: bool = False
+    gives: tuple[str, str] | None = None
+    """The path parameter that a made resource is the value of, and where in the answer it is."""
 
 
 @frozen(kw_only=True)

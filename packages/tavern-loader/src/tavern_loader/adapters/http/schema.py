@@ -30,6 +30,8 @@ def faults(schema: Schema, value: object, path: str = "body") -> Iterator[str]:
         yield from _number_faults(schema, value, path)
     if "anyOf" in schema and all(any(faults(one, value, path)) for one in schema["anyOf"]):
         yield f"{path} is of none of the forms it may have"
+    if "not" in schema and not any(faults(schema["not"], value, path)):
+        yield f"{path} is of a form it may not have"
 
 
 def _text_faults(schema: Schema, value: str, path: str) -> Iterator[str]:
@@ -93,6 +95,7 @@ _TYPES: Mapping[str, Callable[[Any], bool]] = {
 # Pieces that several routes are described with.
 
 ID_PATTERN = r"^[a-zA-Z0-9_-]{1,100}$"
+NOT_BLANK = r"^[\s\S]*\S[\s\S]*$"
 SESSION_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._:-]{0,199}$"
 OPEN_OBJECT: Schema = {"type": "object"}
 OK: Schema = {"type": "boolean", "enum": [True]}

@@ -1,6 +1,16 @@
 """Every route of the API, in the order of its description."""
 
-from tavern_loader.adapters.http import routes_rp, routes_settings, routes_traces
+from tavern_loader.adapters.http import (
+    routes_cast,
+    routes_characters,
+    routes_presets,
+    routes_rp,
+    routes_settings,
+    routes_templates,
+    routes_traces,
+    routes_users,
+    routes_world_books,
+)
 from tavern_loader.adapters.http.faults import COMMON
 from tavern_loader.adapters.http.openapi import describe
 from tavern_loader.adapters.http.route import Route, Success
@@ -14,6 +24,12 @@ def _describe(_: HttpServices, __: Call) -> Answer:
 
 
 ROUTES: tuple[Route, ...] = (
+    *routes_presets.ROUTES,
+    *routes_cast.ROUTES,
+    *routes_characters.ROUTES,
+    *routes_world_books.ROUTES,
+    *routes_users.ROUTES,
+    *routes_templates.ROUTES,
     *routes_settings.ROUTES,
     *routes_rp.ROUTES,
     *routes_traces.ROUTES,

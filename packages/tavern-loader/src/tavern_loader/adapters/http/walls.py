@@ -8,7 +8,7 @@ Source: the plugin contract, section E3.
 
 import ipaddress
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from urllib.parse import urlsplit
 
 from attrs import field, frozen
@@ -32,12 +32,16 @@ _AUTHORITY = re.compile(
 _DEFAULT_PORTS = {"http": "80", "https": "443"}
 
 
+def _lowered(names: Iterable[str]) -> frozenset[str]:
+    return frozenset(name.lower() for name in names)
+
+
 @frozen(kw_only=True)
 class Security:
     """What the owner of the machine opened."""
 
-    allowed_hosts: frozenset[str] = frozenset()
-    """Host names beside the loopback ones, in lower case, without port."""
+    allowed_hosts: frozenset[str] = field(factory=frozenset, converter=_lowered)
+    """Host names beside the loopback ones, without port."""
     allow_remote_clients: bool = False
 
 
@@ -81,11 +85,15 @@ def check_caller(head: Head, security: Security) -> None:
         raise ApiError(403, "TAVERN_API_HOST_FORBIDDEN", message)
 
 
-def check_change(head: Head, media_types: Sequence[str]) -> None:
-    """Refuse a change that a foreign page may have sent. Raises ApiError (403, 415)."""
+def check_origin(head: Head) -> None:
+    """Refuse a change that a foreign page may have sent. Raises ApiError (403)."""
     if "cross-site" in head.values("sec-fetch-site") or not _is_same_origin(head):
         message = "changes must come from the origin that serves the API"
         raise ApiError(403, "TAVERN_API_ORIGIN_FORBIDDEN", message)
+
+
+def check_media_type(head: Head, media_types: Sequence[str]) -> None:
+    """Refuse a change in a form that a page may send without asking. Raises ApiError (415)."""
     media_type = (head.one("content-type") or "").partition(";")[0].strip().lower()
     if media_type not in media_types:
         message = f"the content type must be {' or '.join(media_types)}"

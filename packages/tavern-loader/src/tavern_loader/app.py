@@ -1,0 +1,177 @@
+"""The process that a host starts, joined: the one place that knows every adapter and service.
+
+Services are made when the host says how it is set up; the HTTP side when its first request comes,
+so that no start waits for it. Must not know any rule.
+"""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from threading import RLock
+from typing import Protocol
+
+from attrs import define, evolve, field
+
+from tavern_loader.adapters.clock import SystemClock
+from tavern_loader.adapters.hosting import complain
+from tavern_loader.adapters.late_http import MESSAGES, HttpSide, LateHttp
+from tavern_loader.adapters.settings_files import real_path, settings_in
+from tavern_loader.adapters.stored_bytes import TRACE_RECORDS, SessionMemoryFolder, StoredBytes
+from tavern_loader.adapters.stores import storage_root
+from tavern_loader.adapters.tokens import estimate_tokens
+from tavern_loader.adapters.variables_file import shared_variables_in
+from tavern_loader.domain.host_settings import HostSettings, host_settings
+from tavern_loader.installation import Installation, open_installation
+from tavern_loader.ports import Cancellation, HostSession, JsonObject
+from tavern_loader.service.host_methods import Handler, HostService
+from tavern_loader.service.parameters import Parameters
+from tavern_loader.service.roleplay import Roleplay
+from tavern_loader.service.running import OpenSessions
+from tavern_loader.service.session_state import SessionStates
+from tavern_loader.service.settings import Settings
+from tavern_loader.service.steps import Steps
+from tavern_loader.service.trace_shelf import TraceShelf
+from tavern_loader.service.tracing import Tracing
+from tavern_trace import Privacy, StoreLimits
+
+Inline = Callable[[JsonObject], None]
+
+
+class Host(HostSession, OpenSessions, Protocol):
+    """The host at the other end of a link."""
+
+    def tell(self, method: str, params: JsonObject) -> None:
+        """Send a notification; raises HostError."""
+        ...
+
+
+@define
+class HostApp:
+    """All that a link to one host needs; it knows most methods once the host said what it is."""
+
+    _home: Path
+    _host: Host
+    _methods: dict[str, Handler] = field(init=False, repr=False)
+    _service: HostService | None = field(default=None, init=False, repr=False)
+    _http: LateHttp | None = field(default=None, init=False, repr=False)
+
+    def __attrs_post_init__(self) -> None:
+        """Know one method to begin with."""
+        self._methods = {"initialize": self._initialize}
+
+    @property
+    def methods(self) -> Mapping[str, Handler]:
+        """The function for each method."""
+        return self._methods
+
+    @property
+    def inline(self) -> Mapping[str, Inline]:
+        """The notifications that are handled on the reading thread."""
+        return {name: partial(self._take_http, name) for name in MESSAGES}
+
+    def close(self) -> None:
+        """Write what is not written yet."""
+        if self._http is not None:
+            self._http.close()
+        if self._service is not None:
+            self._service.close()
+
+    def _initialize(self, params: JsonObject, cancellation: Cancellation) -> JsonObject | None:
+        if self._service is None:
+            settings = host_settings(Parameters(params).object_or_empty("config"))
+            self._service, self._http = _join(self._home, self._host, settings)
+            self._methods.update(self._service.methods)
+            self._methods["initialize"] = self._initialize
+        return self._service.methods["initialize"](params, cancellation)
+
+    def _take_http(self, name: str, params: JsonObject) -> None:
+        if self._http is not None:
+            self._http.take(name, params)
+
+
+def host_methods(home: Path, host: Host) -> HostApp:
+    """Make what a link to a host needs; `home` is the folder of the host."""
+    return HostApp(home, host)
+
+
+def _join(home: Path, host: Host, settings: HostSettings) -> tuple[HostService, LateHttp]:
+    root = storage_root(str(home), {})
+    if settings.storage_dir is not None:
+        root = Path(settings.storage_dir).expanduser().absolute()
+    installation = open_installation(root)
+    storage = installation.storage
+    rules = settings_in(storage.root, storage.lock)
+    roleplay = Roleplay(
+        selections=installation.library,
+        rules=rules,
+        host=host,
+        clock=installation.clock,
+        real_path=real_path,
+        lock=RLock(),
+    )
+    steps = Steps(
+        library=installation.library,
+        states=SessionStates(SessionMemoryFolder(storage), settings.bounds, complain),
+        shared=shared_variables_in(storage),
+        policy_text=roleplay.section_text,
+        local_time=SystemClock().local_time,
+        count_tokens=estimate_tokens,
+        max_profile_bytes=settings.max_profile_bytes,
+        budget_tokens=settings.budget_tokens,
+    )
+    shelf = TraceShelf(
+        file=StoredBytes(storage, TRACE_RECORDS),
+        limits=_trace_limits(settings),
+        complain=complain,
+        lock=RLock(),
+    )
+    service = HostService(
+        steps=steps,
+        tracing=Tracing(
+            shelf=shelf,
+            clock=installation.clock,
+            identities=installation.identities,
+            privacy=Privacy(settings.privacy),
+            is_on=settings.is_traced,
+        ),
+        roleplay=roleplay,
+        history_messages=settings.bounds.scan_messages,
+        complain=complain,
+    )
+    opened = partial(_open_http, installation, host, rules, service, settings)
+    return service, LateHttp(opened, host.tell, complain)
+
+
+def _open_http(
+    installation: Installation,
+    host: Host,
+    rules: Settings,
+    service: HostService,
+    settings: HostSettings,
+) -> HttpSide:
+    # Not at the top: a start must not wait for the web framework.
+    from tavern_loader.adapters.http.link_bridge import LinkBridge  # noqa: PLC0415
+    from tavern_loader.adapters.http.walls import Security  # noqa: PLC0415
+    from tavern_loader.http_app import HttpParts, http_api  # noqa: PLC0415
+
+    parts = HttpParts(
+        host=host,
+        settings=rules,
+        roleplay=service.roleplay,
+        shelf=service.tracing.shelf,
+        preview=service.steps.preview,
+    )
+    security = Security(
+        allowed_hosts=frozenset(settings.allowed_hosts),
+        allow_remote_clients=settings.allow_remote_clients,
+    )
+    return LinkBridge(http_api(installation, parts, complain, security=security), host.tell)
+
+
+def _trace_limits(settings: HostSettings) -> StoreLimits:
+    limits = StoreLimits()
+    if settings.trace_record_bytes is not None:
+        limits = evolve(limits, record_bytes=settings.trace_record_bytes)
+    if settings.trace_total_bytes is not None:
+        limits = evolve(limits, total_bytes=settings.trace_total_bytes)
+    return limits

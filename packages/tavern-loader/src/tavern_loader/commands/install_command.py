@@ -1,0 +1,141 @@
+"""`install`, `uninstall`, `doctor`: the bridge in the host, and what keeps it from working."""
+
+import argparse
+import os
+import sys
+from collections.abc import Iterator
+
+from attrs import asdict
+
+from tavern_loader.adapters.doctor import Patient, examine
+from tavern_loader.adapters.dsh_program import find_dsh
+from tavern_loader.adapters.installing import Done, install, uninstall
+from tavern_loader.adapters.profile_folder import Profile
+from tavern_loader.adapters.stores import storage_root
+from tavern_loader.commands.command import Command, Outcome, add_home, add_json
+from tavern_loader.commands.files import STDIN, write_output
+from tavern_loader.commands.showing import document_text, lines_text
+from tavern_loader.domain.checkup import FAILED, Check
+from tavern_loader.domain.dsh_profile import check_profile_name
+
+DEFAULT_PROFILE = "web"
+
+
+def _add_profile(parser: argparse.ArgumentParser) -> None:
+    add_home(parser)
+    parser.add_argument(
+        "--profile",
+        metavar="NAME",
+        default=DEFAULT_PROFILE,
+        help="profile of the host; default: %(default)s",
+    )
+    add_json(parser)
+
+
+def _add_dsh(parser: argparse.ArgumentParser) -> None:
+    _add_profile(parser)
+    parser.add_argument(
+        "--dsh", metavar="FILE", help="the host's program, or its script; else dsh on the path"
+    )
+
+
+def _profile(options: argparse.Namespace) -> Profile:
+    check_profile_name(options.profile)
+    home = storage_root(options.dsh_home, os.environ).parent
+    return Profile(home=home, name=options.profile)
+
+
+def _install(options: argparse.Namespace) -> Outcome:
+    profile = _profile(options)
+    done = install(profile, sys.executable, find_dsh(options.dsh))
+    return _told(options, profile, done, _install_lines(done))
+
+
+def _install_lines(done: Done) -> Iterator[str]:
+    if not done.steps:
+        yield "the bridge is installed already: nothing was changed"
+        return
+    yield from done.steps
+    if done.is_checked:
+        yield "asked the host: it takes the profile"
+    else:
+        yield "the host was not asked: there is no dsh on the path (see --dsh)"
+    yield "start DSH again to use it"
+
+
+def _uninstall(options: argparse.Namespace) -> Outcome:
+    profile = _profile(options)
+    done = uninstall(profile)
+    kept = storage_root(options.dsh_home, os.environ)
+    return _told(options, profile, done, _uninstall_lines(done, str(kept)))
+
+
+def _uninstall_lines(done: Done, kept: str) -> Iterator[str]:
+    if not done.steps:
+        yield "the bridge is not installed: nothing was changed"
+        return
+    yield from done.steps
+    yield f"kept all data: {kept}"
+
+
+def _told(
+    options: argparse.Namespace, profile: Profile, done: Done, lines: Iterator[str]
+) -> Outcome:
+    if not options.json:
+        return lines_text(lines)
+    return document_text(
+        {
+            "home": str(profile.home),
+            "profile": profile.name,
+            "changed": bool(done.steps),
+            "steps": list(done.steps),
+            "checked": done.is_checked,
+        }
+    )
+
+
+def _doctor(options: argparse.Namespace) -> Outcome:
+    storage = storage_root(options.dsh_home, os.environ)
+    patient = Patient(profile=_profile(options), dsh=find_dsh(options.dsh), storage=storage)
+    checks = list(examine(patient))
+    if options.json:
+        text = document_text({"checks": [asdict(one) for one in checks]})
+    else:
+        text = lines_text(map(_line, checks))
+    if all(one.status != FAILED for one in checks):
+        return text
+    write_output(STDIN, text.encode("utf-8", "backslashreplace"))
+    return 1
+
+
+def _line(check: Check) -> str:
+    remedy = f"; {check.remedy}" if check.remedy else ""
+    return f"{check.status:<5} {check.name:<8} {check.fact}{remedy}"
+
+
+COMMANDS = (
+    Command(
+        name="install",
+        help="put the bridge into a profile of the host",
+        description="Put the bridge into a profile of the host, so that it starts the Python of"
+        " this environment. Can be run again at any time; if the host would not take the profile,"
+        " it is put back as it was.",
+        add_options=_add_dsh,
+        run=_install,
+    ),
+    Command(
+        name="uninstall",
+        help="take the bridge out of a profile; what is kept stays",
+        add_options=_add_profile,
+        run=_uninstall,
+    ),
+    Command(
+        name="doctor",
+        help="look for what keeps it from working, with the remedy",
+        description="Look at Python, Node, the host, its profile, the bridge, the link and the"
+        " stores: one line each, with the remedy. Changes nothing. Exit code 1 if something does"
+        " not work.",
+        add_options=_add_dsh,
+        run=_doctor,
+    ),
+)

@@ -93,11 +93,11 @@ def workloads() -> tuple[Workload, ...]:
         one_new_message(10_000, least_ratio=300),
         chain(1000, loops=100, least_ratio=1000),
         long_chat(2000, least_ratio=500),
-        cold(100, least_ratio=15),
+        cold(100, least_ratio=15, rounds=25),
     )
 
 
-def cold(count: int, *, least_ratio: float | None = None) -> Workload:
+def cold(count: int, *, least_ratio: float | None = None, rounds: int = 5) -> Workload:
     """Scan a text with nothing known of it."""
     return Workload(
         name=f"{count:,} entries, nothing cached",
@@ -105,6 +105,7 @@ def cold(count: int, *, least_ratio: float | None = None) -> Workload:
         messages=_messages(count, MESSAGES, TEXT_CHARS // MESSAGES),
         depth_messages=MESSAGES,
         least_ratio=least_ratio,
+        rounds=rounds,
     )
 
 

@@ -166,10 +166,10 @@ def comparable(value: object) -> object:
     return value if value == value else str(value)  # noqa: PLR0124 - NaN is not itself
 
 
-def object_key_rank(key: str) -> tuple[bool, int]:
+def object_key_rank(key: str) -> int:
     """Rank a key as a JavaScript object lists it: whole numbers first, ascending."""
     number = int(key) if _ARRAY_INDEX.fullmatch(key) else _LAST_ARRAY_INDEX + 1
-    return (number > _LAST_ARRAY_INDEX, min(number, _LAST_ARRAY_INDEX + 1))
+    return min(number, _LAST_ARRAY_INDEX + 1)
 
 
 def sort_descending(items: list[tuple[float, T]]) -> list[T]:

@@ -8,6 +8,7 @@ getChatLore, getPersonaLore.
 
 from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
+from math import isnan
 from typing import TypeVar
 
 from attrs import frozen
@@ -71,25 +72,31 @@ def loaded(books: Sequence[NamedBook], rules: Rules) -> Iterator[tuple[int, Name
             yield place, named
 
 
-def visited(book: WorldBook) -> list[tuple[int, Entry | None, object]]:
-    """List the items of a book in the order of a JavaScript object's keys.
+def visited(book: WorldBook) -> Iterator[tuple[int, Entry | None, object]]:
+    """Give the items of a book in the order of a JavaScript object's keys.
 
     Each with its place: items that are no entries count on from the end of the entries, and come
     without an entry but as the value they are.
     """
-    items: list[tuple[str | int, tuple[int, Entry | None, object]]] = [
-        (_object_key(entry), (index, entry, None)) for index, entry in enumerate(book.entries)
-    ]
-    count = len(items)
+    entries = list(book.entries)
+    count = len(entries)
+    places = list(range(count))
     for at, unread in enumerate(book.unread):
-        items.insert(min(unread.index, len(items)), (unread.key, (count + at, None, unread.value)))
+        places.insert(min(unread.index, len(places)), count + at)
     if book.spelling is BookSpelling.WORLD_INFO:
-        items.sort(key=lambda item: object_key_rank(str(item[0])))
-    return [item for _, item in items]
+        keys = [_object_key(entry) for entry in entries]
+        keys += [str(unread.key) for unread in book.unread]
+        ranks = list(map(object_key_rank, keys))
+        places.sort(key=ranks.__getitem__)
+    for place in places:
+        if place < count:
+            yield place, entries[place], None
+        else:
+            yield place, None, book.unread[place - count].value
 
 
-def _object_key(entry: Entry) -> str | int:
-    return "" if entry.origin is None else entry.origin.key
+def _object_key(entry: Entry) -> str:
+    return "" if entry.origin is None else str(entry.origin.key)
 
 
 def by_strategy(
@@ -114,4 +121,6 @@ def by_strategy(
 
 def by_order(entries: Sequence[ScanEntry]) -> list[ScanEntry]:
     """Sort by order, highest first; equal ones stay as they come."""
-    return sort_descending([(entry.order, entry) for entry in entries])
+    if any(isnan(entry.order) for entry in entries):
+        return sort_descending([(entry.order, entry) for entry in entries])
+    return sorted(entries, key=lambda entry: -entry.order)

@@ -95,8 +95,10 @@ def _level(value: object) -> float | str:
     return value if isinstance(value, str) else to_number(value)
 
 
-def _logic(value: Any) -> int:
-    return int(value) if type(value) in _NUMBERS and value in _LOGICS else -1
+def _logic(value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, _NUMBERS) or value not in _LOGICS:
+        return -1
+    return int(value)
 
 
 def _read_filter(value: object) -> tuple[Any, Any, bool]:

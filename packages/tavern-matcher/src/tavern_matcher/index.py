@@ -96,18 +96,18 @@ def compile_index(
     entries = tuple(by_strategy(read, settings.character_strategy))
     for number, entry in enumerate(entries):
         entry.number = number
+    names_repeat = len({entry.key for entry in entries}) < len(entries)
     if not settings.rules.uid_is_identity:
         _tell_apart(entries)
     table = _table(entries, finder)
     survey = Survey(settings)
     for entry in entries:
         survey.look_at(entry)
-    broken = next(filter(_is_broken, entries), None) if _ends_at_broken(settings) else None
     return Index(
         entries=entries,
         settings=settings,
-        diagnostics=tuple(index_diagnostics(entries, settings)),
-        broken=broken,
+        diagnostics=tuple(index_diagnostics(entries, settings, names_repeat=names_repeat)),
+        broken=_broken(entries) if settings.rules.broken_entry_ends_scan else None,
         table=table,
         reader=reader,
         cache=ScanCache() if cache is None else cache,
@@ -117,10 +117,6 @@ def compile_index(
         remarks_when_fired=remarks_when_fired(entries),
         books=tuple(dict.fromkeys(named.name for named, _ in read)),
     )
-
-
-def _ends_at_broken(settings: MatchSettings) -> bool:
-    return settings.rules.broken_entry_ends_scan
 
 
 def _read_book(named: NamedBook, place: int, reader: EntryReader) -> Iterator[ScanEntry]:
@@ -145,6 +141,12 @@ def _item_fields(value: object) -> Fields:
     if isinstance(value, str | list):
         return {str(at): item for at, item in enumerate(value)}
     return {"content": None} if value is None else {}
+
+
+def _broken(entries: Sequence[ScanEntry]) -> ScanEntry | None:
+    """Find the first entry that ends every scan; nearly every content is a text."""
+    odd = (entry for entry in entries if type(entry.fields.get("content")) is not str)
+    return next(filter(_is_broken, odd), None)
 
 
 def _is_broken(entry: ScanEntry) -> bool:

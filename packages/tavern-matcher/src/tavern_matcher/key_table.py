@@ -4,10 +4,9 @@ Owns the numbers of the needles and the postings (needle to entries). Must not k
 or decisions.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain, repeat
+from collections.abc import Iterable, Iterator, Sequence
 
-from attrs import frozen
+from attrs import define, field, frozen
 
 from tavern_matcher._text import has_space
 from tavern_matcher.finder import FinderKind
@@ -15,8 +14,37 @@ from tavern_matcher.keys import Key, KeyKind
 from tavern_matcher.scan_entry import ScanEntry
 from tavern_matcher.text_search import TextSearch
 
-Postings = Mapping[int, Sequence[int]]
-"""By needle: numbers of entries."""
+
+@define(eq=False)
+class Postings:
+    """By needle: numbers of the entries that wait for it."""
+
+    _entries: dict[int, int | list[int]] = field(factory=dict, init=False, repr=False)
+    """A bare number where it is one entry, as nearly always: a list for each would cost more to
+    make, and to look after, than all else in an index."""
+
+    def add(self, needle: int, entry: int) -> None:
+        """Let another entry wait."""
+        known = self._entries.setdefault(needle, entry)
+        if isinstance(known, list):
+            known.append(entry)
+        elif known != entry:
+            self._entries[needle] = [known, entry]
+
+    def of(self, needle: int) -> Sequence[int]:
+        """Give who waits for a needle."""
+        found = self._entries.get(needle, ())
+        return (found,) if isinstance(found, int) else found
+
+    def touched(self, needles: Iterable[int]) -> Iterator[int]:
+        """Give all who wait for one of the needles."""
+        get = self._entries.get
+        for needle in needles:
+            found = get(needle)
+            if isinstance(found, int):
+                yield found
+            elif found is not None:
+                yield from found
 
 
 @frozen(eq=False)
@@ -52,76 +80,64 @@ class TableBuilder:
 
     def __init__(self) -> None:
         """Begin with nothing."""
-        self._numbers: dict[tuple[str, bool], int] = {}
-        self._primary: dict[int, list[int]] = {}
-        self._primary_words: dict[int, list[int]] = {}
-        self._literals: dict[int, list[int]] = {}
-        self._secondary: dict[int, list[int]] = {}
+        self._folded: dict[str, int] = {}
+        self._exact: dict[str, int] = {}
+        self._primary = Postings()
+        self._primary_words = Postings()
+        self._literals = Postings()
+        self._secondary = Postings()
         self._wants_word = bytearray()
 
     def add(self, entry: ScanEntry) -> None:
         """Add the keys of an entry that can be found in one text alone."""
+        plain_needle = entry.reader.keys.plain_needle
+        case_sensitive = entry.case_sensitive
         for texts, primary in ((entry.key_texts, True), (entry.secondary_texts, False)):
             for at, text in enumerate(texts):
-                needle = entry.reader.keys.plain_needle(text, case_sensitive=entry.case_sensitive)
+                needle = plain_needle(text, case_sensitive=case_sensitive)
                 if needle is None:
-                    entry.special = True
-                    key = (entry.keys if primary else entry.secondary_keys)[at]
-                    if self._is_searched(key):
-                        self._post(entry.number, key.needle, key, primary=primary)
+                    self._add_special(entry, at, primary=primary)
                     continue
-                number = self._number(needle, case_sensitive=entry.case_sensitive)
+                number = self._number(needle, case_sensitive=case_sensitive)
                 postings = self._primary if primary else self._secondary
                 if entry.whole_words and not has_space(needle):
                     self._wants_word[number] = 1
                     postings = self._primary_words if primary else self._secondary
-                if number in postings:
-                    postings[number].append(entry.number)
-                else:
-                    postings[number] = [entry.number]
+                postings.add(number, entry.number)
 
-    def _post(self, entry: int, needle: str, key: Key, *, primary: bool) -> None:
-        number = self._number(needle, case_sensitive=key.case_sensitive)
+    def _add_special(self, entry: ScanEntry, at: int, *, primary: bool) -> None:
+        """Add a key that is more than a text to look for, as far as a text says when to look."""
+        entry.special = True
+        key = (entry.keys if primary else entry.secondary_keys)[at]
+        if not key.needle or key.joined or (key.dynamic and key.kind is KeyKind.REGEX):
+            return
+        number = self._number(key.needle, case_sensitive=key.case_sensitive)
         self._wants_word[number] |= key.whole_word
-        postings = self._postings(key) if primary else self._secondary
-        postings.setdefault(number, []).append(entry)
+        # What has macros is looked for when they are expanded: it is only given a number.
+        if not key.dynamic:
+            (self._postings(key) if primary else self._secondary).add(number, entry.number)
 
-    def _postings(self, key: Key) -> dict[int, list[int]]:
+    def _postings(self, key: Key) -> Postings:
         if key.kind is KeyKind.REGEX:
             return self._literals
         return self._primary_words if key.whole_word else self._primary
 
-    def _is_searched(self, key: Key) -> bool:
-        """Whether the needle says when to look; one with macros is only given a number."""
-        if key.needle and not key.joined and key.dynamic and key.kind is not KeyKind.REGEX:
-            number = self._number(key.needle, case_sensitive=key.case_sensitive)
-            self._wants_word[number] |= key.whole_word
-        return bool(key.needle) and not (key.joined or key.dynamic)
-
     def _number(self, needle: str, *, case_sensitive: bool) -> int:
-        number = self._numbers.setdefault((needle, case_sensitive), len(self._numbers))
-        if number == len(self._wants_word):
+        count = len(self._wants_word)
+        number = (self._exact if case_sensitive else self._folded).setdefault(needle, count)
+        if number == count:
             self._wants_word.append(0)
         return number
 
     def build(self, kind: FinderKind) -> KeyTable:
         """Make the table."""
-        folded, exact = (
-            {needle: number for (needle, exact), number in self._numbers.items() if exact is wanted}
-            for wanted in (False, True)
-        )
         return KeyTable(
-            folded,
-            exact,
+            self._folded,
+            self._exact,
             self._primary,
             self._primary_words,
             self._literals,
             self._secondary,
-            TextSearch(folded, exact, self._wants_word, kind),
+            TextSearch(self._folded, self._exact, self._wants_word, kind),
             self._wants_word,
         )
-
-
-def touched(postings: Postings, numbers: Iterable[int]) -> Iterator[int]:
-    """Give all entries that wait for one of the needles."""
-    return chain.from_iterable(map(postings.get, numbers, repeat(())))

@@ -105,6 +105,10 @@ class Key:
         return text.find(needle)
 
 
+_Spelling = tuple[str, bool, bool, bool]
+_MOST_EXPANDED = 1024
+
+
 @frozen
 class KeyReader:
     """Makes keys ready, each spelling once: books repeat many."""
@@ -112,17 +116,27 @@ class KeyReader:
     rules: Rules
     runs_regex: bool
     limits: RegexLimits
-    _known: dict[tuple[str, bool, bool, bool], Key] = field(factory=dict, repr=False, eq=False)
-    _patterns: dict[str, BoundedPattern | RegexFault] = field(factory=dict, repr=False, eq=False)
+    _known: dict[_Spelling, Key] = field(factory=dict, init=False, repr=False, eq=False)
+    _expanded: dict[_Spelling, Key] = field(factory=dict, init=False, repr=False, eq=False)
 
     def read(
         self, written: str, *, case_sensitive: bool, whole_words: bool, raw: bool = False
     ) -> Key:
-        """Make a key ready; `raw` takes it as it stands, untrimmed, as group scores do."""
+        """Make a key of a book ready; `raw` takes it untrimmed, as group scores do."""
         spelling = (written, case_sensitive, whole_words, raw)
         key = self._known.get(spelling)
         if key is None:
             key = self._known[spelling] = self._read(*spelling)
+        return key
+
+    def read_expanded(self, text: str, *, case_sensitive: bool, whole_words: bool) -> Key:
+        """Make ready what macros made of a key. It may be another text in every scan."""
+        spelling = (text, case_sensitive, whole_words, False)
+        key = self._known.get(spelling) or self._expanded.get(spelling)
+        if key is None:
+            if len(self._expanded) >= _MOST_EXPANDED:
+                self._expanded.clear()
+            key = self._expanded[spelling] = self._read(*spelling)
         return key
 
     def plain_needle(self, written: str, *, case_sensitive: bool) -> str | None:
@@ -175,10 +189,7 @@ class KeyReader:
     def _read_regex(self, written: str, source: JsRegexSource, *, dynamic: bool) -> Key:
         if not self.runs_regex:
             return self._dead_regex(written, _SWITCHED_OFF, dynamic=dynamic)
-        name = f"{source.flags}/{source.pattern}"
-        done = self._patterns.get(name)
-        if done is None:
-            done = self._patterns[name] = compile_bounded(source, self.limits)
+        done = compile_bounded(source, self.limits)
         if isinstance(done, RegexFault):
             return self._dead_regex(written, done, dynamic=dynamic)
         return Key(written, KeyKind.REGEX, required_literal(source), pattern=done, dynamic=dynamic)

@@ -49,14 +49,21 @@ def match(  # noqa: PLR0913 - three values, and functions and a cache by name
     """Decide which entries fire, and say why for each.
 
     The same arguments give the same result, but for patterns that run into their time limit.
-    `dice` draws a number from 0 to below 1 and is told what for: `group/<loop>/<name>` or
+
+    `state` is what the scan before gave back; None: no timed effect is running. `dice` draws a
+    number from 0 to below 1 and is told what for: `group/<loop>/<name>` or
     `chance/<loop>/<book>#<place>`. `count_tokens` counts the tokens of a text; without it, or
     without a size to take a share of, no budget is applied and a diagnostic says so. `expand`
     expands macros in keys and contents; `rewrite` gives the last shape to a text that is placed.
-    `cache` is used in place of the index's own.
+    Both may be called later, when the result is read. `cache` is used in place of the index's own.
+
+    Nothing that was given is changed, and threads may share an index.
 
     Raises:
-        DiceMissingError: a random number was needed and no dice was given.
+        DiceMissingError: a random number was needed and no dice was given, or it has none.
+        ValueError: the dice drew a number that is not from 0 to below 1.
+
+    Source: SillyTavern 1.19.0, public/scripts/world-info.js, checkWorldInfo.
     """
     means = Means(dice, count_tokens, expand, rewrite, cache)
     return scan_once(index, context, state or MatchState(), means)

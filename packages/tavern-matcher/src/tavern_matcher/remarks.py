@@ -42,7 +42,7 @@ _WHEN_FIRED = (
 
 
 def index_diagnostics(
-    entries: Sequence[ScanEntry], settings: MatchSettings
+    entries: Sequence[ScanEntry], settings: MatchSettings, *, names_repeat: bool
 ) -> Iterator[Diagnostic]:
     """Name what is odd about settings and entries before any message is seen."""
     if settings.overflow_alert:
@@ -58,7 +58,8 @@ def index_diagnostics(
                 yield from _features(_IN_INDEX, entry)
             if entry.special:
                 yield from _key_diagnostics(entry, settings)
-    yield from _duplicates(entries, settings)
+    if names_repeat:
+        yield from _duplicates(entries, settings)
 
 
 def _features(features: Sequence[Feature], entry: ScanEntry) -> Iterator[Diagnostic]:
@@ -123,8 +124,6 @@ def _key_diagnostics(entry: ScanEntry, settings: MatchSettings) -> Iterator[Diag
 
 def _duplicates(entries: Sequence[ScanEntry], settings: MatchSettings) -> Iterator[Diagnostic]:
     uses = Counter((one.book, str(one.fields.get("uid"))) for one in entries)
-    if len(uses) == len(entries):
-        return
     remark = "shares its uid; SillyTavern would keep one, here each is decided"
     if settings.rules.uid_is_identity:
         remark = "shares its uid: of those that are found, SillyTavern keeps one"
@@ -162,12 +161,10 @@ def _wants_tags(entry: ScanEntry) -> bool:
 
 def remarks_when_fired(entries: Sequence[ScanEntry]) -> Mapping[int, tuple[Diagnostic, ...]]:
     """Gather, by number, what belongs to an entry once it fires and is not done here."""
-    names = [feature.field for feature in _WHEN_FIRED]
-    return {
-        entry.number: tuple(_features(_WHEN_FIRED, entry))
-        for entry in entries
-        if any(map(entry.fields.get, names))
-    }
+    remarked = (
+        entry for feature in _WHEN_FIRED for entry in entries if entry.fields.get(feature.field)
+    )
+    return {entry.number: tuple(_features(_WHEN_FIRED, entry)) for entry in remarked}
 
 
 def fired_diagnostics(

@@ -18,7 +18,11 @@ from tavern_matcher.state import MatchState
 
 
 class MatchResult:
-    """Everything one scan found out. Two results are equal if all they say is equal."""
+    """Everything one scan found out. Two results are equal if all they say is equal.
+
+    It holds on to the index and the texts of its scan for as long as it lives: most of what it says
+    is made from them when it is asked for, and then kept.
+    """
 
     def __init__(  # noqa: PLR0913 - one value each
         self,

@@ -205,9 +205,11 @@ class EntryReader:
 def _texts(written: object) -> list[str]:
     if not isinstance(written, list):
         return []
-    if all(type(key) is str for key in written):
-        return written
-    return [to_text(key) if truthy(key) else "" for key in written]
+    # A plain loop: a list of keys is so short that `all` would cost more to set up.
+    for key in written:
+        if type(key) is not str:
+            return [to_text(key) if truthy(key) else "" for key in written]
+    return written
 
 
 def _sources(get: Callable[[str], Any]) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from attrs import define, field
 from tavern_matcher.decision import Reason
 from tavern_matcher.haystack import Haystack
 from tavern_matcher.index import Index
-from tavern_matcher.key_table import Postings, touched
+from tavern_matcher.key_table import Postings
 from tavern_matcher.scan_cache import TextHits
 from tavern_matcher.scan_entry import ScanEntry
 
@@ -42,15 +42,15 @@ class Watch:
         self._add({*index.survey.always, *called})
         for words, postings in ((False, index.table.primary), (True, index.table.primary_words)):
             self.hit |= self._in_messages(postings, words=words)
-            injected = set(touched(postings, haystack.injected_hits(words=words)))
+            injected = set(postings.touched(haystack.injected_hits(words=words)))
             self.hit |= {one for one in injected if self._sees(one)}
             self._add(injected)
             for name, numbers in haystack.source_hits(words=words).items():
-                self._add({one for one in touched(postings, numbers) if self._opens(one, name)})
+                self._add({one for one in postings.touched(numbers) if self._opens(one, name)})
         self._add(self.hit)
         self._add(self._in_messages(index.table.literals, words=False))
         others = (haystack.injected_hits(words=False), *haystack.source_hits(words=False).values())
-        self._add({one for hits in others for one in touched(index.table.literals, hits)})
+        self._add({one for hits in others for one in index.table.literals.touched(hits)})
 
     def _sees(self, number: int) -> bool:
         own = self.index.survey.own_depths.get(number)
@@ -64,12 +64,12 @@ class Watch:
         own_depths = self.index.survey.own_depths
         depth = self.haystack.depth
         places = self.haystack.places(words=words)
-        near = set(touched(postings, (one for one, place in places.items() if place < depth)))
+        near = set(postings.touched(one for one, place in places.items() if place < depth))
         if not own_depths:
             return near
         near.difference_update(own_depths)
         for number, place in places.items():
-            for entry in postings.get(number, ()):
+            for entry in postings.of(number):
                 own = own_depths.get(entry)
                 if own is not None and place + 1 <= own:
                     near.add(entry)
@@ -90,14 +90,14 @@ class Watch:
         table = self.index.table
         roles = (table.primary, table.primary_words, table.literals, table.secondary)
         for postings in roles:
-            self.fresh |= self.open.intersection(touched(postings, hits.found))
+            self.fresh |= self.open.intersection(postings.touched(hits.found))
         self.fresh |= self.open & self.index.survey.volatile
 
     def _add_hits(self, hits: TextHits) -> None:
         table = self.index.table
-        new = set(touched(table.primary, hits.found))
-        new.update(touched(table.primary_words, hits.words))
-        new.update(touched(table.literals, hits.found))
+        new = set(table.primary.touched(hits.found))
+        new.update(table.primary_words.touched(hits.words))
+        new.update(table.literals.touched(hits.found))
         self._add(new)
 
     def _add(self, numbers: set[int]) -> None:

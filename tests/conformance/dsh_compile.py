@@ -2,8 +2,8 @@
 
 Four kinds of cases. `compile`: text, sections with all their sources, call settings, mode, active
 lore, diagnostics with their facts, and what became of the persona; or the error. `callConfig`: the
-settings that go to the host. `presetParse`: the prompts as they are sent, and the settings. `macros`:
-one text.
+settings that go to the host. `presetParse`: the prompts as they are sent, and the settings.
+`macros`: one text.
 
 Not compared: the English of a message; remarks that the plugin does not have; of a parsed preset
 what its store adds (ids, dates, made-up names for people).
@@ -220,7 +220,7 @@ def _diagnostics(profile: Profile) -> Iterator[dict[str, Any]]:
     for found in profile.diagnostics:
         if found.code not in _CODES:
             continue
-        row = {"code": found.code, "severity": found.severity}
+        row: dict[str, Any] = {"code": found.code, "severity": found.severity}
         if found.code == "TAVERN_PROFILE_LORE_LIMITED" and limit is not None:
             row |= {
                 "maxProfileBytes": limit.max_profile_bytes,
@@ -254,16 +254,16 @@ def _check_parse(fields: Fields, findings: Findings) -> None:
     preset = parse_preset(json.dumps(fields["input"]).encode()).value
     ordered = order_prompts(preset, "normal", RULES[CompileProfile.DSH_TAVERN]).prompts
     wanted = [_without(one, "name") for one in expected["prompts"]]
-    findings.same("prompts", [_parsed(one) for one in ordered], wanted, ordered=False)
+    findings.same("prompts", [_parsed(preset, one) for one in ordered], wanted, ordered=False)
     sampling = expected["sampling"]
     findings.same("sampling", _config_of(preset), _without(sampling, "st"), ordered=False)
     kept = {key: preset.raw.get(key) for key in sampling["st"]}
     findings.same("sampling/st", kept, sampling["st"], ordered=False)
 
 
-def _parsed(placed: PlacedPrompt) -> dict[str, Any]:
+def _parsed(preset: Preset, placed: PlacedPrompt) -> dict[str, Any]:
     prompt = placed.prompt
-    raw = dict(prompt.raw)
+    raw = preset.raw["prompts"][placed.index]
     places = {"injectionPosition": "injection_position", "injectionDepth": "injection_depth"}
     return {
         "identifier": placed.identifier,
@@ -280,15 +280,14 @@ def _parsed(placed: PlacedPrompt) -> dict[str, Any]:
 def _check_macro(fields: Fields, findings: Findings) -> None:
     given = fields["context"]
     draw = float(str(given["random"]).rpartition("=>")[2]) if "random" in given else None
-    said = (
-        (given.get("lastUserMessage", ""), True),
-        (given.get("lastAssistantMessage", ""), False),
-    )
+    said = ("lastUserMessage", "lastAssistantMessage")
     context = MacroContext(
         user=given.get("user", "User"),
         char=given.get("character", "Assistant"),
         chat=MacroChat(
-            messages=tuple(MacroMessage(text=text, is_user=of_user) for text, of_user in said)
+            messages=tuple(
+                MacroMessage(text=given.get(key, ""), is_user=key == said[0]) for key in said
+            )
         ),
         dice=None if draw is None else lambda _: draw,
     )

@@ -130,10 +130,14 @@ def _passed(run: Run, context: MacroContext, text: str) -> str:
 
 
 def _with_fields(run: Run, context: MacroContext, text: str) -> str:
-    """Put in the persona, once, and the fields of the card; they are expanded with the text."""
+    """Put in the persona, once, and the fields of the card; they are expanded with the text.
+
+    A field that only the persona asks for is put in, and is not said to be the text's.
+    """
     if not context.card:
         return text
     shown = False
+    asked = {found["name"].lower() for found in _FIELDS.finditer(text)}
 
     def persona(found: re.Match[str]) -> str:
         nonlocal shown
@@ -144,7 +148,7 @@ def _with_fields(run: Run, context: MacroContext, text: str) -> str:
     def card(found: re.Match[str]) -> str:
         name = found["name"].lower()
         value = field_text(context, _ATTRIBUTES.get(name, name))
-        field = _FIELD_NAMES.get(name, name)
+        field = _FIELD_NAMES.get(name, name) if name in asked else None
         return _given(run, Noted(found["name"], found.span(), field=field), value)
 
     return _FIELDS.sub(card, _PERSONA.sub(persona, text))

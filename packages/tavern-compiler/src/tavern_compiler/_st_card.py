@@ -142,9 +142,9 @@ def _without_original(name: str, before: Macros, after: Macros) -> Macros:
     """Take back what was said of `{{original}}` where a later step has a text for it."""
     if name not in _REPLACING:
         return after
-    told = after.diagnostics[len(before.diagnostics) :]
+    told = after.told.since(before.told)
     kept = (one for one in told if not one.message.startswith("{{original}}"))
-    return evolve(after, diagnostics=(*before.diagnostics, *kept))
+    return evolve(after, told=before.told.plus(kept))
 
 
 def card_text(

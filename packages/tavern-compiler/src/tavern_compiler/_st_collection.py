@@ -8,12 +8,14 @@ Source: SillyTavern 1.19.0, public/scripts/openai.js (preparePromptsForChatCompl
 from collections.abc import Iterator, Mapping
 
 import regex
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 
+from tavern_compiler._js_json import array_index
 from tavern_compiler._st_extensions import sources_of
 from tavern_compiler._st_preset import OrderLine, PresetOrder, StPrompt
 from tavern_compiler._st_settings import PromptSettings
 from tavern_compiler._text import trim
+from tavern_compiler.macro_context import KIB
 from tavern_compiler.st_input import (
     ExtensionPosition,
     ExtensionPrompt,
@@ -22,6 +24,7 @@ from tavern_compiler.st_input import (
 from tavern_compiler.st_macros import Macros
 from tavern_compiler.st_prompt_inputs import PromptInputs
 from tavern_compiler.st_result import MessageSource, MessageSourceKind
+from tavern_format import Diagnostic, Severity
 
 MAIN, CLOSING = "main", "jailbreak"
 KNOWN_EXTENSIONS: Mapping[str, str] = {
@@ -40,6 +43,7 @@ _SIDES: Mapping[ExtensionPosition, bool] = {
 }
 """Positions beside the main prompt: True before it."""
 _NO_WORD = regex.compile(r"\W", regex.ASCII)
+_MAX_FORMATTED_CHARS = 4096 * KIB
 _FORMAT_PLACE = regex.compile(r"\{(\d+)\}", regex.ASCII)
 
 
@@ -50,13 +54,16 @@ class Collection:
     prompts: tuple[StPrompt, ...]
     order: PresetOrder
     overridden: tuple[str, ...] = ()
+    _places: Mapping[str, int] = field(init=False, repr=False, eq=False)
+
+    @_places.default
+    def _first_places(self) -> Mapping[str, int]:
+        rows = reversed(list(enumerate(self.prompts)))
+        return {prompt.identifier: at for at, prompt in rows}
 
     def index(self, identifier: str) -> int | None:
         """Find the first prompt of a name."""
-        for at, prompt in enumerate(self.prompts):
-            if prompt.identifier == identifier:
-                return at
-        return None
+        return self._places.get(identifier)
 
     def get(self, identifier: str) -> StPrompt | None:
         """Give the first prompt of a name."""
@@ -94,17 +101,20 @@ def _ordered(
 ) -> tuple[tuple[StPrompt, ...], Macros]:
     """Expand the prompts that are on, in order; a main prompt that is not stays as an anchor."""
     prompts: list[StPrompt] = []
+    seen: set[str] = set()
     for line in order.lines:
         name = line.prompt.identifier
-        repeated = any(prompt.identifier == name for prompt in prompts)
+        repeated = name in seen
         if repeated and profile is ProjectionProfile.SAFE:
             continue
         if line.enabled and line.triggered:
             path = line.prompt.sources[0].path
             content, macros = macros.run(line.prompt.content, path)
             prompts.append(evolve(line.prompt, content=content))
+            seen.add(name)
         elif name == MAIN:
             prompts.append(evolve(line.prompt, content=""))
+            seen.add(name)
     return tuple(prompts), macros
 
 
@@ -127,9 +137,11 @@ def _client_prompts(
     )
     nudge, macros = macros.run(settings.group_nudge, "/preset/group_nudge_prompt")
     impersonation, macros = macros.run(settings.impersonation, "/preset/impersonation_prompt")
+    before, macros = _format_lore(inputs.lore_before, settings.lore_format, macros)
+    after, macros = _format_lore(inputs.lore_after, settings.lore_format, macros)
     texts = {
-        "worldInfoBefore": format_lore(inputs.lore_before, settings.lore_format),
-        "worldInfoAfter": format_lore(inputs.lore_after, settings.lore_format),
+        "worldInfoBefore": before,
+        "worldInfoAfter": after,
         "charDescription": inputs.description,
         "charPersonality": personality,
         "scenario": scenario,
@@ -164,11 +176,22 @@ def _formatted(text: str, form: str, name: str, macros: Macros) -> tuple[str, Ma
     return macros.run(form, f"/preset/{name}_format") if text and form else (text, macros)
 
 
-def format_lore(text: str, form: str) -> str:
-    """Put lore into its format; a blank one is none."""
+def _format_lore(text: str, form: str, macros: Macros) -> tuple[str, Macros]:
+    """Put lore into its format; a blank one is none, and so is one that makes too much of it."""
     if not text or not trim(form):
-        return text
-    return _FORMAT_PLACE.sub(lambda found: text if int(found[1]) == 0 else found[0], form)
+        return text, macros
+    places = [found for found in _FORMAT_PLACE.finditer(form) if not found[1].strip("0")]
+    if len(places) * len(text) > _MAX_FORMATTED_CHARS:
+        message = "The format of lore makes more of it than is allowed: the lore stands as it is."
+        path = "/preset/wi_format"
+        told = Diagnostic("FORMAT_TOO_LARGE", Severity.WARNING, path, message)
+        return text, evolve(macros, told=macros.told.plus((told,)))
+    pieces: list[str] = []
+    copied = 0
+    for found in places:
+        pieces += (form[copied : found.start()], text)
+        copied = found.end()
+    return "".join((*pieces, form[copied:])), macros
 
 
 def _extension_prompts(inputs: PromptInputs) -> Iterator[StPrompt]:
@@ -199,7 +222,7 @@ def _in_insertion_order(
 
 
 def _is_index(key: str) -> bool:
-    return key.isascii() and key.isdigit() and str(int(key)) == key and int(key) < 2**32 - 1
+    return array_index(key) is not None
 
 
 def _extension_prompt(key: str, name: str, row: ExtensionPrompt) -> StPrompt:

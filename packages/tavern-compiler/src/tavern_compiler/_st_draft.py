@@ -102,16 +102,20 @@ class Draft:
 
         What stands there is lost, and what it cost stays paid. Raises OverBudgetError.
         """
-        if not self.affords(slot.tokens):
-            raise OverBudgetError(self, slot.identifier, slot.messages)
-        at = self.end if place is None else place
-        lost = self._lost(self.slots[at], slot) if at in self.slots else ()
-        return evolve(
-            self,
-            slots={**self.slots, at: slot},
-            budget=self.budget - slot.tokens,
-            dropped=(*self.dropped, *lost),
-        )
+        return self.put_all([(self.end if place is None else place, slot)])
+
+    def put_all(self, wanted: Iterable[tuple[int, Slot]]) -> "Draft":
+        """Set slots at their places, one after the other. Raises OverBudgetError at the first."""
+        slots, budget, dropped = dict(self.slots), self.budget, list(self.dropped)
+        for at, slot in wanted:
+            if budget - slot.tokens < 0:
+                so_far = evolve(self, slots=slots, budget=budget, dropped=tuple(dropped))
+                raise OverBudgetError(so_far, slot.identifier, slot.messages)
+            if at in slots:
+                dropped += self._lost(slots[at], slot)
+            slots[at] = slot
+            budget -= slot.tokens
+        return evolve(self, slots=slots, budget=budget, dropped=tuple(dropped))
 
     def insert(self, message: PromptMessage, identifier: str, *, at_start: bool = False) -> "Draft":
         """Add a message to a slot and pay for it; an empty one is checked and left out.

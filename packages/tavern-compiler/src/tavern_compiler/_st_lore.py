@@ -7,7 +7,6 @@ Source: SillyTavern 1.19.0, public/scripts/world-info.js (end of checkWorldInfo)
 public/script.js (Generate).
 """
 
-import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from attrs import evolve, field, frozen
@@ -163,5 +162,6 @@ def _depth(value: float | str | None, *, safe: bool) -> float:
     """
     if value is None:
         return _DEFAULT_DEPTH if safe else 0
-    number = to_number(value) if isinstance(value, str) else float(value)
-    return _NEVER if math.isnan(number) else number
+    number = to_number(value) if isinstance(value, str) else value
+    # No `isnan`: a whole number may be too large for it.
+    return number if number == number else _NEVER  # noqa: PLR0124

@@ -5,6 +5,8 @@ Must not know how a text came to be.
 Source: SillyTavern 1.19.0, public/scripts/openai.js (populateChatCompletion).
 """
 
+from collections.abc import Iterable
+
 from attrs import evolve, frozen
 
 from tavern_compiler._st_chat import Names
@@ -59,8 +61,7 @@ def fill(job: Job, draft: Draft) -> tuple[Draft, str | None]:
 
 
 def _fill(job: Job, draft: Draft) -> Draft:
-    for name in _FIRST:
-        draft = _place(job, draft, name)
+    draft = _place_all(job, draft, _FIRST)
     draft = evolve(draft, overridden=job.collection.overridden)
     controls = _controls(job, draft)
     reserved = Slot(identifier=_CONTROLS, messages=controls).tokens
@@ -70,10 +71,9 @@ def _fill(job: Job, draft: Draft) -> Draft:
         for prompt in job.collection.prompts
         if prompt.custom and not prompt.in_chat
     ]
-    for name in ("nsfw", "jailbreak", *custom, "enhanceDefinitions"):
-        draft = _place(job, draft, name)
+    draft = _place_all(job, draft, ("nsfw", "jailbreak", *custom, "enhanceDefinitions"))
     if trim(job.inputs.bias):
-        draft = _place(job, draft, "bias")
+        draft = _place_all(job, draft, ("bias",))
     in_chat = [prompt for prompt in job.collection.prompts if prompt.in_chat]
     draft, in_chat = _beside_main(job, draft, in_chat)
     draft = _note_unplaced(job, draft)
@@ -87,17 +87,19 @@ def _fill(job: Job, draft: Draft) -> Draft:
     return draft.put(Slot(identifier=_CONTROLS, messages=controls)) if controls else draft
 
 
-def _place(job: Job, draft: Draft, identifier: str) -> Draft:
-    """Place one prompt by its name in its slot, unless it is off or at a depth."""
+def _place_all(job: Job, draft: Draft, names: Iterable[str]) -> Draft:
+    """Place prompts by their names in their slots, unless they are off or at a depth."""
     collection = job.collection
-    at = collection.index(identifier)
-    if at is None or (collection.order.is_disabled(identifier) and identifier != MAIN):
-        return draft
-    prompt = collection.prompts[at]
-    if prompt.in_chat:
-        return draft
-    message = _message(draft, prompt, identifier)
-    return draft.put(Slot(identifier=identifier, messages=(message,)), at)
+    wanted: list[tuple[int, Slot]] = []
+    for identifier in names:
+        at = collection.index(identifier)
+        if at is None or (collection.order.is_disabled(identifier) and identifier != MAIN):
+            continue
+        prompt = collection.prompts[at]
+        if not prompt.in_chat:
+            message = _message(draft, prompt, identifier)
+            wanted.append((at, Slot(identifier=identifier, messages=(message,))))
+    return draft.put_all(wanted)
 
 
 def _message(draft: Draft, prompt: StPrompt, collection: str) -> PromptMessage:

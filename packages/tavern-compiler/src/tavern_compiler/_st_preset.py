@@ -8,11 +8,14 @@ shouldTrigger, isPromptDisabledForActiveCharacter).
 """
 
 import json
+import math
 from collections.abc import Mapping
 from typing import Any
 
 from attrs import field, frozen
 
+from tavern_compiler._js_number import to_number
+from tavern_compiler._text import trim
 from tavern_compiler.st_input import ProjectionProfile
 from tavern_compiler.st_result import MessageSource, MessageSourceKind
 from tavern_format import (
@@ -67,13 +70,15 @@ class PresetOrder:
 
     lines: tuple[OrderLine, ...]
     diagnostics: tuple[Diagnostic, ...] = ()
+    _off: Mapping[str, bool] = field(init=False, repr=False, eq=False)
+
+    @_off.default
+    def _first_lines(self) -> Mapping[str, bool]:
+        return {line.prompt.identifier: not line.enabled for line in reversed(self.lines)}
 
     def is_disabled(self, identifier: str) -> bool:
         """Tell whether the first line of an identifier is switched off; without one it is not."""
-        for line in self.lines:
-            if line.prompt.identifier == identifier:
-                return not line.enabled
-        return False
+        return self._off.get(identifier, False)
 
 
 def read_order(
@@ -156,10 +161,8 @@ def _number(value: object, *, safe: bool) -> float | None:
     if isinstance(value, int | float) and not isinstance(value, bool):
         return value
     if safe and isinstance(value, str):
-        try:
-            return float(value)
-        except ValueError:
-            return None
+        number = to_number(value)
+        return None if math.isnan(number) or not trim(value) else number
     return None
 
 

@@ -167,6 +167,6 @@ def _user_injection(job: Job, consumed: Consumed) -> UserInjection:
         selected=job.given.user is not None,
         description_available=bool(job.persona),
         description_utf16=utf16_length(job.persona),
-        description_insertions=int(consumed.persona is not None),
+        description_insertions=int(bool(consumed.persona)),
         description_placement=consumed.persona or "none",
     )

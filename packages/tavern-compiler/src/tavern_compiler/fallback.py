@@ -47,9 +47,11 @@ def _late(side: LoreSide) -> Action:
 def _persona_fallback(job: Job, consumed: Consumed, off: Mapping[Marker, str]) -> Step:
     if not job.persona or consumed.persona is not None:
         return Step(consumed=consumed)
+    step = persona_step(job, consumed, "fallback")
+    if not step.consumed.persona:
+        return step
     message = "No prompt asks for the persona; it stands before the card's remaining fields."
     remark = warning("USER_PERSONA_MARKER_FALLBACK", "/user/description", message)
-    step = persona_step(job, consumed, "fallback")
     return _with(step, remark, *_switched_off(off, Marker(MarkerKind.PERSONA)))
 
 

@@ -39,7 +39,7 @@ class Consumed:
     """Sides."""
     persona: str | None = None
     """Where the persona stands: `preset-marker:<identifier>`, `preset-macro:<identifier>`,
-    `fallback`."""
+    `fallback`; empty: it was asked for and gives no text; None: nobody has asked for it."""
     variables: Variables = field(factory=Variables)
     """Of macros, as the parts before have left them."""
 
@@ -70,11 +70,12 @@ class Job:
     """The same without card and persona: for the card's own fields."""
     without_persona: MacroContext
     macro_settings: MacroSettings
-    shares_variables: bool
+    alone: bool
+    """Whether there is nothing but a preset."""
 
     def context_after(self, consumed: Consumed) -> MacroContext:
         """Give the macros' values: the persona is shown once only."""
-        return self.without_persona if consumed.persona else self.context
+        return self.context if consumed.persona is None else self.without_persona
 
     def expand(self, text: str, context: MacroContext, consumed: Consumed) -> Expansion:
         """Expand the macros of a text, with the variables as they are by then."""
@@ -82,7 +83,7 @@ class Job:
         if "{" in text and variables is not context.variables:
             context = evolve(context, variables=variables)
         expansion = expand_macros(text, context, self.macro_settings)
-        if self.shares_variables and "{" in text:
+        if "{" in text and (self.alone or self.rules.shares_variables):
             return expansion
         return evolve(expansion, variables=variables)
 
@@ -105,7 +106,10 @@ def job_of(given: CompileInput, lore: tuple[NumberedLore, ...]) -> Job:
         message_examples=texts.get("messageExample", ""),
         persona=persona,
     )
+    names = names_only(context)
     alone = given.character is None and given.user is None and not lore
+    if alone and not rules.card_macros_alone:
+        context = names
     return Job(
         given=given,
         rules=rules,
@@ -113,10 +117,10 @@ def job_of(given: CompileInput, lore: tuple[NumberedLore, ...]) -> Job:
         lore=lore,
         persona=persona,
         context=context,
-        names=names_only(context),
+        names=names,
         without_persona=evolve(context, persona=""),
         macro_settings=_settings(rules.macro_profile, context),
-        shares_variables=rules.shares_variables or alone,
+        alone=alone,
     )
 
 

@@ -101,7 +101,7 @@ def _character_marker(job: Job, consumed: Consumed, placed: PlacedPrompt, marker
 def _persona_marker(job: Job, consumed: Consumed, placed: PlacedPrompt, _: Marker) -> Step:
     if not job.persona:
         return Step(consumed=consumed)
-    if consumed.persona:
+    if consumed.persona is not None:
         return _repeated(consumed, placed)
     return persona_step(job, consumed, f"preset-marker:{placed.identifier}")
 

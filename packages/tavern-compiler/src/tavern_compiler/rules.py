@@ -61,6 +61,8 @@ class Rules:
     """Macros of card fields and persona mean something in lore."""
     empty_macros_are_sources: bool = False
     """A field is a source wherever its macro stands, even if it gave nothing."""
+    card_macros_alone: bool = True
+    """Macros of card fields and persona are known where there is nothing but a preset."""
 
     # Lore
     highest_order_stays: bool = True
@@ -88,6 +90,7 @@ RULES: Mapping[CompileProfile, Rules] = {
         shares_variables=False,
         lore_sees_card=False,
         empty_macros_are_sources=True,
+        card_macros_alone=False,
         highest_order_stays=False,
         stray_lore_after=True,
         other_max_tokens=False,

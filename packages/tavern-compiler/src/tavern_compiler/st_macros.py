@@ -7,7 +7,9 @@ Source: SillyTavern 1.19.0, public/script.js (substituteParams) and
 public/scripts/macros/engine/MacroEnvBuilder.js.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from itertools import chain
+from typing import Any
 
 from attrs import asdict, evolve, field, frozen
 
@@ -120,6 +122,28 @@ Rewrite = Callable[[TextToRewrite], Rewritten]
 """Runs regex scripts for the prompt on a text that is not empty."""
 
 
+@frozen(eq=False)
+class Trail:
+    """Things that were told one after the other; adding costs what is added, not what is there."""
+
+    earlier: "Trail | None" = field(default=None, repr=False)
+    items: tuple[Any, ...] = field(default=(), repr=False)
+
+    def plus(self, items: Iterable[Any]) -> "Trail":
+        """Give a trail with more behind this one."""
+        more = tuple(items)
+        return Trail(self, more) if more else self
+
+    def since(self, start: "Trail | None" = None) -> tuple[Any, ...]:
+        """List everything behind `start`; None: all."""
+        pieces: list[tuple[Any, ...]] = []
+        at: Trail | None = self
+        while at is not None and at is not start:
+            pieces.append(at.items)
+            at = at.earlier
+        return tuple(chain.from_iterable(reversed(pieces)))
+
+
 @frozen(kw_only=True)
 class Macros:
     """Both functions between two calls: each call gives the text and the `Macros` that follow."""
@@ -129,9 +153,18 @@ class Macros:
     state: object = None
     rewrite: Rewrite | None = None
     memory: object = None
-    scripts: tuple[ScriptUse, ...] = ()
-    """Runs that replaced something or failed."""
-    diagnostics: tuple[Diagnostic, ...] = ()
+    uses: Trail = field(factory=Trail)
+    told: Trail = field(factory=Trail)
+
+    @property
+    def scripts(self) -> tuple[ScriptUse, ...]:
+        """List the runs of scripts that replaced something or failed."""
+        return self.uses.since()
+
+    @property
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """List all diagnostics."""
+        return self.told.since()
 
     def run(
         self, text: str, path: str = "", scope: MacroScope | None = None
@@ -141,9 +174,8 @@ class Macros:
             return "", self
         own = evolve(self.scope if scope is None else scope, place=path)
         done = self.expand(text, own, self.state)
-        found = tuple(evolve(one, path=path) for one in done.diagnostics)
-        after = evolve(self, state=done.state, diagnostics=(*self.diagnostics, *found))
-        return done.text, after
+        found = (evolve(one, path=path) for one in done.diagnostics)
+        return done.text, evolve(self, state=done.state, told=self.told.plus(found))
 
     def rewritten(
         self, text: str, placement: Placement, path: str, depth: float | None = None
@@ -160,13 +192,17 @@ class Macros:
             memory=self.memory,
         )
         done = self.rewrite(given)
-        told = (one for one in done.runs if one.matches or one.outcome.failed)
+        uses = (
+            ScriptUse(text_path=path, run=one)
+            for one in done.runs
+            if one.matches or one.outcome.failed
+        )
         after = evolve(
             self,
             state=done.state,
             memory=done.memory,
-            scripts=(*self.scripts, *(ScriptUse(text_path=path, run=one) for one in told)),
-            diagnostics=(*self.diagnostics, *done.diagnostics),
+            uses=self.uses.plus(uses),
+            told=self.told.plus(done.diagnostics),
         )
         return done.text, after
 

@@ -91,9 +91,11 @@ def _emptied(used: tuple[MacroUse, ...], path: str) -> Iterator[Diagnostic]:
 def persona_step(job: Job, consumed: Consumed, placement: str) -> Step:
     """Emit the user's description."""
     expansion = job.expand(job.persona, job.names, consumed)
+    part = part_of(expansion, source_of(job, SourceKind.USER, "description", job.persona))
+    persona = placement if part.text else ""
     return Step(
-        consumed=evolve(consumed, persona=placement, variables=expansion.variables),
-        parts=(part_of(expansion, source_of(job, SourceKind.USER, "description", job.persona)),),
+        consumed=evolve(consumed, persona=persona, variables=expansion.variables),
+        parts=(part,),
         diagnostics=(
             *at_path(expansion.diagnostics, "/user/description"),
             *_emptied(expansion.used, "/user/description"),

@@ -163,6 +163,18 @@ def oracle(session: nox.Session) -> None:
 
 
 @nox.session(default=False)
+def dsh(session: nox.Session) -> None:
+    """Run the loader in the real host, which npm brings; `-- -k WORD` for some of the tests."""
+    if shutil.which("npm") is None:
+        session.skip("npm is needed to install DSH: there is no `npm` on the path")
+    install(session, *PACKAGES)
+    session.run("python", "-m", "tests.dsh._install")
+    # The contract of the HTTP API holds through the host's web server, too.
+    folders = ("tests/dsh", "packages/tavern-loader/tests/http")
+    session.run("pytest", *folders, *session.posargs, env={"TAVERN_DSH_TESTS": "1"})
+
+
+@nox.session(default=False)
 def bench(session: nox.Session) -> None:
     """Run the benchmarks in packages/*/benchmarks; `-- WORD` only those with it in their path."""
     install(session, *PACKAGES, group="bench")

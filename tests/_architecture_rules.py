@@ -111,12 +111,16 @@ def sibling_inside(module: Module, boundary: Boundary) -> Iterator[tuple[int, st
             yield line, f"uses {dotted}, a module of a sibling"
 
 
+_PUBLIC_ALL_THE_SAME = frozenset({"os._exit"})
+"""Documented functions of the standard library whose names begin like private ones."""
+
+
 def private_names(module: Module, boundary: Boundary) -> Iterator[tuple[int, str]]:
     """A package uses no private module or name of another."""
     for dotted, line in _reaches(module):
         top, *inner = dotted.split(".")
         private = [part for part in inner if part.startswith("_") and not part.startswith("__")]
-        if private and top != boundary.package:
+        if private and top != boundary.package and dotted not in _PUBLIC_ALL_THE_SAME:
             yield line, f"uses {dotted}, which is private"
 
 

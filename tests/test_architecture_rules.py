@@ -50,7 +50,7 @@ def test_violation_names_module_and_line() -> None:
 
 @pytest.mark.parametrize("name", ["tavern_sample.cli", "tavern_sample.__main__"])
 def test_command_line_may_read_and_print(name: str) -> None:
-    assert violations(Module(name, "import os, sys\nprint(open('x'))"), SAMPLE) == []
+    assert violations(Module(name, "import os, sys\nprint(open('x'))\nos._exit(1)"), SAMPLE) == []
 
 
 def test_command_line_keeps_the_other_boundaries() -> None:

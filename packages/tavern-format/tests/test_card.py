@@ -288,6 +288,13 @@ def test_a_png_holds_the_card_for_old_and_new_readers() -> None:
     assert renamed.count(b"tEXtchara") == renamed.count(b"tEXtccv3") == 1
 
 
+def test_a_number_too_large_for_a_float_is_no_fault() -> None:
+    huge = 10**400
+    card = parse_card(encoded({**V2, "spec_version": huge, "data": {**DATA, "first_mes": huge}}))
+    assert card.value.greeting == str(huge)
+    assert card.value.spec_version == f"{huge}.0"
+
+
 @pytest.mark.parametrize("document", [V1, {"char_name": "Ada", "char_persona": "D"}])
 def test_a_card_without_a_label_gets_one_when_it_becomes_v2(document: dict[str, Any]) -> None:
     written = card_to_json(parse_card(encoded(document)).value, CardSpec.V2)

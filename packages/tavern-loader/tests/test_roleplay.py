@@ -279,6 +279,13 @@ def test_the_host_is_told_the_locks_only_when_they_change(scene: Scene) -> None:
     assert locks == [("one",), ("one", "two"), ("two",)]
 
 
+def test_after_a_restart_the_host_is_told_again(scene: Scene) -> None:
+    scene.memory.kept["one"] = Selection(rp=LOCKED)
+    scene.roleplay.on_sync({"id": "one", "header": {}, "cwd": "/tea"}, [_sandbox("read-only")])
+    scene.roleplay.on_sync({"id": "two", "header": {}, "cwd": "/tea"}, [])
+    assert scene.host.done == [("locks", ("one",))]
+
+
 def test_a_session_that_does_not_run_is_stored_without_asking_the_host(scene: Scene) -> None:
     assert scene.roleplay.set_active("old", active=True) is RpOutcome.COMMITTED
     assert scene.memory.kept["old"].rp == ON

@@ -13,7 +13,8 @@ export function apply(ctx) {
     const socket = connect(Number(process.env.TAVERN_DRIVER_PORT), '127.0.0.1');
     ctx.effect(() => () => { socket.destroy(); }, 'tavern-test-driver: socket');
     socket.on('error', () => { });
-    socket.once('close', () => ctx.get('appExit')?.(0));
+    // Not by the service of the launcher: it leaves a boot that is not quite over with another code.
+    socket.once('close', () => process.kill(process.pid, 'SIGTERM'));
     createInterface({ input: socket }).on('line', async line => {
         const { id, op, ...params } = JSON.parse(line);
         let answer;

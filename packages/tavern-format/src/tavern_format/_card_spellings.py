@@ -220,4 +220,6 @@ def version_text(version: object) -> str:
         return version
     if isinstance(version, bool) or not isinstance(version, int | float):
         return ""
-    return f"{float(version):.1f}" if float(version).is_integer() else repr(version)
+    if isinstance(version, int):  # it may be too large to become a float
+        return f"{version}.0"
+    return f"{version:.1f}" if version.is_integer() else repr(version)

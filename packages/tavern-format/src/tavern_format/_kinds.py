@@ -35,11 +35,10 @@ def _read_text(value: object) -> str:
 
 def js_number_text(value: float) -> str:
     """Write a number as JavaScript's `String(value)` does for common sizes: `1`, not `1.0`."""
-    return (
-        str(int(value))
-        if float(value).is_integer() and abs(value) < JS_DECIMAL_LIMIT
-        else repr(value)
-    )
+    if isinstance(value, int):  # it may be too large to become a float
+        return str(value)
+    is_whole = value.is_integer() and abs(value) < JS_DECIMAL_LIMIT
+    return str(int(value)) if is_whole else repr(value)
 
 
 def number_of(text: str) -> float | int | None:

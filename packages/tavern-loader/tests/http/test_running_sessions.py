@@ -5,7 +5,8 @@ from collections.abc import Callable
 import pytest
 from attrs import frozen
 
-from tests.http_scene import CARD, PRESET, WORLD, Client, HttpScene, Reply
+from tavern_loader.errors import HostError
+from tests.http_scene import CARD, PRESET, WORLD, Client, HttpScene, QuietHost, Reply
 
 ALLOW = "whileRunning=allow"
 
@@ -128,3 +129,16 @@ def test_edits_are_not_held_up(scene: HttpScene, ids: Ids) -> None:
     assert client.patch(f"/v1/users/{ids.user}", {"name": "x"}).status == 200
     scripts: dict[str, list[object]] = {"regexScripts": []}
     assert client.put(f"/v1/presets/{ids.preset}/regex-scripts", scripts).status == 200
+
+
+@pytest.mark.usefixtures("ids")
+def test_a_host_that_cannot_be_asked_holds_up_a_change(
+    scene: HttpScene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def silent(_: object, __: str) -> bool:
+        raise HostError("HOST_TIMEOUT", "the host did not answer")
+
+    monkeypatch.setattr(QuietHost, "is_running", silent)
+    body = {"sessionId": "s-1", "userId": None}
+    assert scene.client.post("/v1/user-selection", body).error == (502, "HOST_TIMEOUT")
+    assert scene.client.get("/v1/user-selection?sessionId=s-1").json["user"] is not None

@@ -25,7 +25,7 @@ from tavern_loader.domain.js_values import (
 
 MAX_STOPS = 16
 SOURCE_FORMAT = "sillytavern-chat-completion"
-EFFORTS = frozenset({"low", "medium", "high", "xhigh"})
+_EFFORTS = frozenset({"low", "medium", "high", "xhigh"})
 ROLES = {"system": "system", "assistant": "assistant", "model": "assistant"}
 _SAMPLERS = (
     "temperature",
@@ -139,7 +139,7 @@ def _chosen_order(raw: JsonObject) -> JsonObject | None:
     ]
     global_id = str(GLOBAL_ORDER_ID)
     hits = [
-        sum(object_of(entry).get("identifier") in known for entry in order["order"])
+        sum(text_of(object_of(entry).get("identifier")) in known for entry in order["order"])
         for order in orders
     ]
     for order in orders:
@@ -190,12 +190,11 @@ def _prompt(raw: JsonObject, index: int) -> dict[str, Any]:
 def _sampling(raw: JsonObject) -> dict[str, Any]:
     """Read the settings that are passed on; `st` has all samplers as they came."""
     tokens = raw.get("openai_max_tokens")
-    effort = raw.get("reasoning_effort")
     stop = raw.get("stop")
     held = {
         "temperature": number_of(raw.get("temperature")),
         "maxTokens": whole_of(raw.get("max_tokens") if tokens is None else tokens, 1),
-        "reasoningEffort": effort if effort in EFFORTS else None,
+        "reasoningEffort": effort_of(raw.get("reasoning_effort")),
         "stop": stops_of(stop) if isinstance(stop, list) else None,
     }
     st = {key: raw[key] for key in _SAMPLERS if key in raw}
@@ -203,6 +202,11 @@ def _sampling(raw: JsonObject) -> dict[str, Any]:
         **{name: value for name, value in held.items() if value is not None},
         "st": {**st, "stop": stop} if isinstance(stop, list) else st,
     }
+
+
+def effort_of(value: object) -> str | None:
+    """Take an effort that a host knows."""
+    return value if isinstance(value, str) and value in _EFFORTS else None
 
 
 def stops_of(value: object) -> list[str]:

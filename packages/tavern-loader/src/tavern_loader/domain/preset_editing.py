@@ -19,7 +19,7 @@ from tavern_loader.domain.js_values import (
     text_of,
     whole_of,
 )
-from tavern_loader.domain.preset_document import EFFORTS, ROLES, identifier_of, stops_of
+from tavern_loader.domain.preset_document import ROLES, effort_of, identifier_of, stops_of
 
 _SCRIPT_PLACES = (
     ("regex_scripts",),
@@ -77,12 +77,11 @@ def edited_preset(document: dict[str, Any], patch: JsonObject, now: str) -> dict
 
 
 def _sampling(before: Mapping[str, Any], patch: Mapping[str, Any]) -> dict[str, Any]:
-    effort = patch.get("reasoningEffort")
     stop = stops_of(patch["stop"]) if isinstance(patch.get("stop"), list) else before.get("stop")
     told = {
         "temperature": number_of(patch.get("temperature")),
         "maxTokens": whole_of(patch.get("maxTokens"), 1),
-        "reasoningEffort": effort if effort in EFFORTS else None,
+        "reasoningEffort": effort_of(patch.get("reasoningEffort")),
         "stop": stop,
     }
     samplers = patch["st"] if isinstance(patch.get("st"), Mapping) else before.get("st")

@@ -87,7 +87,7 @@ def exported_world_book(document: JsonObject) -> dict[str, Any]:
     book = object_of(document.get("book"))
     source = object_of(book.get("source"))
     raw = dict(object_of(source.get("raw")))
-    form = text_of(source.get("format")) or WORLD_INFO
+    form = form_of(book)
     name = book.get("name")
     if text_of(raw.get("name")) and isinstance(name, str):  # else the document's is made up
         raw["name"] = name
@@ -197,6 +197,12 @@ def _entries(book: JsonObject) -> Iterator[tuple[int, Entry]]:
     for at, entry in enumerate(list_of(book.get("entries"))):
         if isinstance(entry, dict):
             yield at, entry
+
+
+def form_of(book: JsonObject) -> str:
+    """Tell the spelling of a book."""
+    is_card = object_of(book.get("source")).get("format") == CHARACTER_BOOK
+    return CHARACTER_BOOK if is_card else WORLD_INFO
 
 
 def key_of(entry: Entry) -> str:

@@ -14,6 +14,7 @@ from tavern_loader.domain.world_book_document import (
     SETTINGS,
     book_of_raw,
     exported_world_book,
+    form_of,
     key_of,
 )
 from tavern_loader.domain.world_book_fields import CHARACTER_BOOK, WORLD_INFO, Entry, read_entry
@@ -68,7 +69,7 @@ def edited_world_book(document: dict[str, Any], patch: JsonObject, now: str) -> 
         wanted = object_of(given["settings"])
         chosen = {name: wanted[name] for name in SETTINGS if name in wanted}
         book["settings"] = {**object_of(book.get("settings")), **chosen}
-    form = text_of(object_of(book.get("source")).get("format")) or WORLD_INFO
+    form = form_of(book)
     if "entries" in given:
         require(isinstance(given["entries"], list), "entries is no list")
         book["entries"] = [*_edited_entries(list_of(book.get("entries")), given["entries"], form)]

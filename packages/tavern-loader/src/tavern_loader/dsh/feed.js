@@ -109,7 +109,9 @@ function bounded(event) {
     if (event === null) return [null, 0];
     const slim = slimEvent(event);
     const size = JSON.stringify(slim).length;
-    return size <= MAX_EVENT_CHARACTERS ? [slim, size] : [withoutTexts(slim), MAX_EVENT_CHARACTERS / 4];
+    if (size <= MAX_EVENT_CHARACTERS) return [slim, size];
+    const cut = withoutTexts(slim);
+    return [cut, JSON.stringify(cut).length];
 }
 
 function withoutTexts(event) {

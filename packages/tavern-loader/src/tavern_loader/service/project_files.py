@@ -57,6 +57,7 @@ from tavern_matcher import (
     match,
 )
 
+_MOST_TOKENS = 2**53
 _EMPTY_PRESET = b'{"prompts": [], "prompt_order": []}'
 
 
@@ -211,7 +212,7 @@ def _match(scene: _Scene, budget_tokens: float, count_tokens: CountTokens) -> Ma
     scanned = scan_context(found.card, messages, user_of(request, found.chat), context)
     return match(
         compile_index(found.books, request.settings),
-        evolve(scanned, context_size_tokens=int(budget_tokens)),
+        evolve(scanned, context_size_tokens=int(min(budget_tokens, _MOST_TOKENS))),
         scene.facts.timed,
         dice=SeededDice(request.seed).for_scan(str(len(messages))),
         count_tokens=count_tokens,

@@ -131,6 +131,7 @@ class Roleplay:
             for event in events:
                 machine = _observed(machine, event)
             live.machine = machine
+        self._tell_locks(str(session["id"]))
 
     def on_session_start(self, session: JsonObject, source: str = "startup") -> None:
         """Decide whether a session that begins or is resumed is locked."""
@@ -149,7 +150,7 @@ class Roleplay:
                 follows=selection.character_id is not None and self.rules.follows_characters(),
             )
         self._carry_out(session_id, change)
-        self._tell_locks()
+        self._tell_locks(session_id)
 
     def on_event(self, session_id: str, event: JsonObject) -> None:
         """Take in an event; a locked session that left the read-only sandbox is put back."""
@@ -220,7 +221,7 @@ class Roleplay:
         """Forget what only a running session needs."""
         with self.lock:
             self._sessions.forget(session_id)
-        self._tell_locks()
+        self._tell_locks(session_id)
 
     # What pages and sections ask.
 
@@ -293,7 +294,7 @@ class Roleplay:
                 self.selections.change_selection(session_id, lambda one: evolve(one, rp=stored))
         self._append(session_id, change.append)
         if change.outcome is not RpOutcome.NOOP:
-            self._tell_locks()
+            self._tell_locks(session_id)
 
     def _pin(self, session_id: str) -> None:
         if self.is_locked(session_id):
@@ -307,9 +308,13 @@ class Roleplay:
         if mode is SandboxMode.READ_ONLY or not self.is_locked(session_id):
             self.host.set_sandbox_mode(session_id, str(mode))
 
-    def _tell_locks(self) -> None:
+    def _tell_locks(self, changed: str) -> None:
+        """Tell the host which live sessions are locked, if the change of one changed that."""
         with self.lock:
-            locked = tuple(sorted(one for one in self._sessions.live if self.is_locked(one)))
+            live = self._sessions.live
+            below = {one for one in live if changed in self._sessions.chain(one)}
+            still = {one for one in self._told if one in live and one not in below}
+            locked = tuple(sorted(still | {one for one in below if self.is_locked(one)}))
             is_news, self._told = locked != self._told, locked
         if is_news:
             self.host.lock_tools(locked, REFUSAL)

@@ -140,6 +140,7 @@ def _errors(route: Route) -> dict[str, list[str]]:
     if route.changes:
         codes["403"].append("TAVERN_API_ORIGIN_FORBIDDEN")
         codes["415"] = ["TAVERN_API_CONTENT_TYPE_REQUIRED"]
+        codes["502"] = ["HOST_GONE, HOST_TIMEOUT: the host could not be asked or told"]
     if route.body is not None:
         codes["408"] = ["TAVERN_API_TIMEOUT"]
         codes["413"] = [route.too_large]

@@ -27,6 +27,14 @@ SCRIPTS: Schema = {"type": "array", "items": OPEN_OBJECT}
 SCRIPTS_ANSWER = Success(schema=success(regexScripts=SCRIPTS), has_etag=True)
 SCRIPTS_BODY = needed(regexScripts=SCRIPTS)
 BOOKS_BODY = Body(limit_bytes=MIB, schema=closed(worldBookIds={**IDS, "maxItems": 100}))
+SELECTION_LIMITS = (
+    (409, "SESSION_SELECTION_LIMIT_REACHED"),
+    (413, "SESSION_SELECTION_STORAGE_LIMIT_REACHED"),
+)
+BOOK_LIMITS = (
+    (409, "RESOURCE_WORLD_BOOK_BINDING_LIMIT_REACHED"),
+    (413, "RESOURCE_WORLD_BOOK_BINDING_STORAGE_LIMIT_REACHED"),
+)
 OWNER_KEYS = {
     Owner.USER: "userId",
     Owner.PRESET: "presetId",

@@ -261,7 +261,12 @@ ROUTES = (
         success=Success(schema=resources.books_schema(Owner.CHARACTER)),
         body=resources.BOOKS_BODY,
         query=(WHILE_RUNNING,),
-        errors=(NOT_FOUND, (404, "WORLD_BOOK_NOT_FOUND"), RUNNING),
+        errors=(
+            NOT_FOUND,
+            (404, "WORLD_BOOK_NOT_FOUND"),
+            RUNNING,
+            *resources.BOOK_LIMITS,
+        ),
         takes_revision=True,
     ),
     Route(
@@ -300,6 +305,6 @@ ROUTES = (
                 "required": ["sessionId", "characterCardId"],
             },
         ),
-        errors=(NOT_FOUND, RUNNING),
+        errors=(NOT_FOUND, RUNNING, *resources.SELECTION_LIMITS),
     ),
 )

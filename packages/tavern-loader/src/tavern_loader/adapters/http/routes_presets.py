@@ -290,7 +290,12 @@ ROUTES = (
         success=Success(schema=resources.books_schema(Owner.PRESET)),
         body=resources.BOOKS_BODY,
         query=(WHILE_RUNNING,),
-        errors=(NOT_FOUND, (404, "WORLD_BOOK_NOT_FOUND"), RUNNING),
+        errors=(
+            NOT_FOUND,
+            (404, "WORLD_BOOK_NOT_FOUND"),
+            RUNNING,
+            *resources.BOOK_LIMITS,
+        ),
         takes_revision=True,
     ),
     Route(
@@ -311,7 +316,7 @@ ROUTES = (
                 "required": ["id"],
             },
         ),
-        errors=(NOT_FOUND, RUNNING),
+        errors=(NOT_FOUND, RUNNING, *resources.SELECTION_LIMITS),
     ),
     Route(
         method="GET",

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tavern_loader.adapters.http.faults import TEMPLATES, ApiError
+from tavern_loader.adapters.http.resources import SELECTION_LIMITS
 from tavern_loader.adapters.http.route import KIB, WHILE_RUNNING, Body, Route, Success
 from tavern_loader.adapters.http.schema import (
     BOOLEAN,
@@ -292,7 +293,7 @@ ROUTES = (
             NOT_FOUND,
             (409, "SESSION_CONFIGURATION_UNAVAILABLE"),
             (409, RUNNING_CODE),
-            (409, "SESSION_SELECTION_LIMIT_REACHED"),
+            *SELECTION_LIMITS,
         ),
     ),
 )

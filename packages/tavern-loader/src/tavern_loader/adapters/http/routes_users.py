@@ -206,6 +206,6 @@ ROUTES = (
             limit_bytes=BODY_BYTES,
             schema=needed(sessionId=SESSION_ID, userId=nullable(RESOURCE_ID)),
         ),
-        errors=(NOT_FOUND, RUNNING),
+        errors=(NOT_FOUND, RUNNING, *resources.SELECTION_LIMITS),
     ),
 )

@@ -205,6 +205,6 @@ ROUTES = (
             limit_bytes=BODY_BYTES,
             schema=needed(sessionId=SESSION_ID, worldBookIds={**IDS, "maxItems": 100}),
         ),
-        errors=(NOT_FOUND, RUNNING),
+        errors=(NOT_FOUND, RUNNING, *resources.SELECTION_LIMITS),
     ),
 )

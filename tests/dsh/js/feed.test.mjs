@@ -1,0 +1,109 @@
+// What Python is told of sessions when it does not keep up, and when a message does not fit.
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { bridge } from './bridge.mjs';
+
+const { Feed } = await bridge('feed.js');
+const { Asker } = await bridge('asker.js');
+const { Lapses } = await bridge('lapses.js');
+
+const splice = (seq, text) => ({
+    type: 'agent/inbox/spliced', seq, time: 0,
+    data: { target: 'next-turn', start: 0, inserted: [{ id: `m${seq}`, role: 'user', source: { kind: 'user' }, content: [{ type: 'text', text }] }] },
+});
+
+/** A feed on a link that can be made to drop, with one session. */
+function scene(events = []) {
+    const session = { id: 's', header: { id: 's', cwd: '/w' }, seq: events.length, events };
+    const sent = [];
+    const said = [];
+    const link = {
+        isUp: true,
+        drops: false,
+        tell(method, params, { droppable = false } = {}) {
+            if (droppable && this.drops) return false;
+            if (JSON.stringify(params).length > 20_000_000) throw new Error('too large');
+            sent.push([method, params]);
+            return true;
+        },
+        async ask(method, params) {
+            sent.push([method, params()]);
+            return {};
+        },
+    };
+    const sessions = { list: () => [session], get: id => (id === 's' ? session : undefined) };
+    const notices = { say: text => said.push(text) };
+    const feed = new Feed({ link, sessions, agents: { get: () => ({ status: 'running' }) }, notices });
+    const asker = new Asker({ link, feed, lapses: new Lapses(notices), settings: { failMode: 'open' } });
+    feed.reset({ events: ['agent/inbox/spliced', 'user/message'], replay: ['agent/inbox/spliced'] });
+    sent.length = 0;
+    return { session, events, link, feed, asker, sent, said };
+}
+
+const happen = ({ session, feed, events }, event) => {
+    events.push(event);
+    session.seq = events.length;
+    feed.happened(session, event);
+};
+
+test('only the events that were asked for are passed on', () => {
+    const it = scene();
+    happen(it, splice(0, 'hi'));
+    happen(it, { type: 'assistant/chunk', seq: 1, time: 0, data: {} });
+    assert.deepEqual(it.sent.map(([method, params]) => [method, params.event.seq]), [['session/event', 0]]);
+});
+
+test('what was dropped is told before the next question, once', async () => {
+    const it = scene();
+    it.link.drops = true;
+    happen(it, splice(0, 'lost'));
+    it.link.drops = false;
+    happen(it, splice(1, 'not sent: the sync will have it'));
+    await it.asker.ask('assemble', it.session, () => ({}), {});
+    await it.asker.ask('assemble', it.session, () => ({}), {});
+    assert.deepEqual(it.sent.map(([method]) => method), ['session/sync', 'assemble', 'assemble']);
+    const [, sync] = it.sent[0];
+    assert.deepEqual(sync.events.map(event => event.seq), [0, 1]);
+    assert.deepEqual([sync.first, sync.last, sync.requestHeader], [true, true, null]);
+    assert.deepEqual(sync.session, { id: 's', header: { id: 's', cwd: '/w' }, seq: 2, cwd: '/w', running: true });
+});
+
+test('what was dropped is told as soon as there is room', () => {
+    const it = scene();
+    it.link.drops = true;
+    happen(it, splice(0, 'lost'));
+    it.link.drops = false;
+    it.feed.refreshAll();
+    it.feed.refreshAll();
+    assert.deepEqual(it.sent.map(([method]) => method), ['session/sync']);
+});
+
+test('a long log comes in pieces', () => {
+    const it = scene(Array.from({ length: 5 }, (_, seq) => splice(seq, 'x'.repeat(400_000))));
+    it.feed.sync(it.session);
+    const pieces = it.sent.map(([, params]) => [params.first, params.last, params.events.map(event => event.seq)]);
+    assert.deepEqual(pieces, [[true, false, [0, 1]], [false, false, [2, 3]], [false, true, [4]]]);
+});
+
+test('a text beyond all bounds keeps its place in the queue', () => {
+    const it = scene([splice(0, 'x'.repeat(5_000_000)), splice(1, 'short')]);
+    it.feed.sync(it.session);
+    const [[, { events }]] = it.sent;
+    assert.deepEqual(events.map(event => event.data.inserted.map(one => [one.id, one.content.length])), [[['m0', 0]], [['m1', 1]]]);
+});
+
+test('pictures of a message stay at home', () => {
+    const it = scene();
+    const event = splice(0, 'look');
+    event.data.inserted[0].content.push({ type: 'image', data: 'AAAA' });
+    happen(it, event);
+    assert.deepEqual(it.sent[0][1].event.data.inserted[0].content, [{ type: 'text', text: 'look' }]);
+});
+
+test('a message that does not fit is said, and the session told anew', async () => {
+    const it = scene();
+    it.feed.tell('stream', it.session, () => ({ system: 'x'.repeat(20_000_001) }));
+    assert.match(it.said[0], /stream was not passed on/);
+    await it.asker.ask('assemble', it.session, () => ({}), {});
+    assert.deepEqual(it.sent.map(([method]) => method), ['session/sync', 'assemble']);
+});

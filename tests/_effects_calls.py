@@ -129,7 +129,7 @@ CALLS: Calls = {
         for profile in compiler.MacroProfile
     ],
     "tavern_compiler.expand_with": lambda: compiler.expand_with(compiler.MacroContext())(
-        "{{user}}", compiler.MacroScope(), None
+        "{{user}}", compiler.MacroContext(), None
     ),
     "tavern_compiler.limit_history": lambda: compiler.limit_history(frozen_run.inputs, 1),
     "tavern_compiler.lore_entries": lambda: compiler.lore_entries(
@@ -148,7 +148,7 @@ CALLS: Calls = {
     "tavern_compiler.prompt_inputs": lambda: compiler.prompt_inputs(asked),
     "tavern_compiler.rewrite_with": lambda: compiler.rewrite_with(scripts)(
         compiler.TextToRewrite(
-            text="a", placement=fmt.Placement.USER_INPUT, scope=compiler.MacroScope()
+            text="a", placement=fmt.Placement.USER_INPUT, scope=compiler.MacroContext()
         )
     ),
     "tavern_compiler.snapshot_of": lambda: compiler.snapshot_of(

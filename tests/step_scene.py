@@ -20,7 +20,7 @@ from tavern_loader.errors import CancelledError
 from tavern_loader.installation import Installation, open_installation
 from tavern_loader.service.binding import Wish
 from tavern_loader.service.reading import SourceFile
-from tavern_trace import HistorySnapshot, TraceRecord, history_from_json, load_store
+from tavern_trace import HistorySnapshot, TraceRecord, TraceStore, history_from_json, load_store
 
 PROFILE = "pmp-dsh-tavern:profile"
 PART = "pmp-dsh-tavern:part:"
@@ -160,11 +160,18 @@ class StepScene:
 
     def records(self, session_id: str = "session-1") -> tuple[TraceRecord, ...]:
         """Read the records of a session from the disk."""
-        data = (self.home / STORAGE / "tavern-trace-records.json").read_bytes()
-        return load_store(data).records(session_id)
+        return self.trace().records(session_id)
+
+    def trace(self) -> TraceStore:
+        """Read all records from the disk, once what waits is written."""
+        assert self.app.service is not None
+        self.app.service.tracing.shelf.flush()
+        return load_store((self.home / STORAGE / "tavern-trace-records.json").read_bytes())
 
     def kept_texts(self) -> str:
-        """Read everything that lies in the stores."""
+        """Read everything that lies in the stores, once what waits is written."""
+        assert self.app.service is not None
+        self.app.service.tracing.shelf.flush()
         files = [path for path in self.home.rglob("*") if path.is_file()]
         return "\n".join(path.read_bytes().decode("utf-8", "replace") for path in files)
 

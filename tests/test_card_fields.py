@@ -14,6 +14,7 @@ import pytest
 
 from tavern_compiler import (
     CompileInput,
+    LoreEntry,
     Profile,
     ProjectionInput,
     User,
@@ -136,7 +137,7 @@ def pieces_of(text: str) -> Iterator[str]:
 
 def compiled(card: CharacterCard) -> Profile:
     """Compile an opening with the card's own book, every entry of which is made constant."""
-    lore = ()
+    lore: tuple[LoreEntry, ...] = ()
     if card.character_book is not None:
         index = compile_index([NamedBook(name="own", book=card.character_book)])
         lore = lore_entries(match(index, ScanContext(), dice=lambda _: 0.0).placement)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
 
-REPLY = "The bell answers."
+REPLY = "The winch answers."
 SESSION_HEADER = "x-deepseek-harness-session-id"
 
 
@@ -94,7 +94,7 @@ class Model:
                 return 500, []
         if command == "SLOW":
             time.sleep(float(rest))
-        if command == "TOOL" and asked.body["messages"][-1]["role"] != "tool":
+        if command == "TOOL" and not _is_done(asked):
             name, _, arguments = rest.partition(" ")
             return 200, [_tool_call(name, arguments or "{}"), {"finish": "tool_calls"}]
         return 200, [{"content": REPLY}, {"finish": "stop"}]
@@ -107,6 +107,13 @@ def _command(asked: Asked) -> str:
     lines = [line for text in asked.said for line in text.splitlines()]
     words = ("TOOL ", "FAIL500", "SLOW ")
     return next((line for line in reversed(lines) if line.startswith(words)), "")
+
+
+def _is_done(asked: Asked) -> bool:
+    """Whether the tool that was asked for has been called: its result is there."""
+    messages = asked.body["messages"]
+    wanted = [at for at, one in enumerate(messages) if "TOOL " in text_of(one["content"])]
+    return any(one["role"] == "tool" for one in messages[wanted[-1] :])
 
 
 def _tool_call(name: str, arguments: str) -> Mapping[str, Any]:

@@ -28,7 +28,7 @@ def fill(home: Home) -> None:
     """Keep the sample files, and let all sessions begin with them."""
     samples = Path(str(files("tavern_loader") / "samples"))
     names = ("ferry.card.json", "ferry.world.json", "ferry.preset.json")
-    bound = ("--character", "Maren Holt", "--world-book", "ferry.world", "--preset", "ferry.preset")
+    bound = ("--character", "Maren Holt", "--world-book", "The Sallow", "--preset", "ferry.preset")
     for arguments in (
         ("import", *(str(samples / name) for name in names)),
         ("bind", "--default", *bound),
@@ -77,10 +77,12 @@ def test_files_reach_the_model_in_one_headless_step(home: Home) -> None:
 
 def test_entry_fires_by_what_was_just_said_and_then_by_history(host: Driven) -> None:
     session = host.session("fires")
-    assert LANTERN not in host.step(session, "Good evening.")
-    assert LANTERN in host.step(session, "Whose lantern is that?")
-    assert LANTERN in host.step(session, "And then?")
-    assert CABLE not in host.home.model.steps_of(session)[-1].system
+    first = host.step(session, "Good evening.")
+    second = host.step(session, "Whose lantern is that?")
+    assert [LANTERN in first, LANTERN in second] == [False, True]
+    # The model has spoken of it meanwhile.
+    assert "winch" in REPLY
+    assert [CABLE in first, CABLE in second] == [False, True]
 
 
 def test_greeting_stands_only_while_the_chat_opens(host: Driven) -> None:
@@ -107,10 +109,10 @@ def test_fork_and_subagent_begin_with_what_their_parent_has(host: Driven) -> Non
 
 def test_resumed_session_goes_on(host: Driven) -> None:
     session = host.session("resumed")
-    host.step(session, "Whose lantern is that?")
+    assert CABLE not in host.step(session, "Good evening.")
     host.do("dispose", session=session)
     host.do("resume", session=session)
-    assert LANTERN in host.step(session, "And then?")
+    assert CABLE in host.step(session, "And then?")
 
 
 def test_failed_request_is_tried_again_with_the_same_text(host: Driven) -> None:

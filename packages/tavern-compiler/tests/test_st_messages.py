@@ -8,12 +8,12 @@ import pytest
 
 from tavern_compiler import (
     AuthorsNote,
-    CardTexts,
     Expanded,
     ExtensionPosition,
     ExtensionPrompt,
+    GroupMember,
+    HostFacts,
     MacroContext,
-    MacroScope,
     MessageSource,
     MessageSourceKind,
     Projection,
@@ -257,7 +257,7 @@ def test_each_message_may_cost_more_than_its_text() -> None:
 # --- macros and scripts ------------------------------------------------------------------------
 
 
-def counting(text: str, _: MacroScope, state: object) -> Expanded:
+def counting(text: str, _: MacroContext, state: object) -> Expanded:
     """Expand `#` to the number of calls so far."""
     calls = (state if isinstance(state, int) else 0) + text.count("#")
     return Expanded(text=text.replace("#", str(calls)), state=calls)
@@ -307,13 +307,13 @@ def test_scripts_see_place_and_depth() -> None:
 
 
 def test_macros_show_what_a_scope_has() -> None:
-    scope = MacroScope(
+    scope = MacroContext(
         user="Bo",
         char="Ada",
-        members=("Ada", "Cy"),
-        card=CardTexts(description="D of {{char}}"),
-        outlets={"box": "L"},
-        extra={"lastChatMessage": "go"},
+        group=(GroupMember(name="Ada"), GroupMember(name="Cy")),
+        description="D of {{char}}",
+        host=HostFacts(outlets={"box": "L"}),
+        dynamic={"lastChatMessage": "go"},
     )
     expand = expand_with(MacroContext(variables=Variables(local={"n": "1"})))
     text = (
@@ -321,7 +321,7 @@ def test_macros_show_what_a_scope_has() -> None:
     )
     done = expand(text, scope, None)
     assert (done.text, done.state) == ("Ada, Cy|D of Ada|L||go|2", Variables(local={"n": 2}))
-    inside = attrs.evolve(scope, card_allowed=False)
+    inside = attrs.evolve(scope, card=False)
     assert expand("{{description}}{{getvar::n}}", inside, done.state).text == "2"
 
 

@@ -9,7 +9,6 @@ import pytest
 from tavern_compiler import (
     Expanded,
     MacroContext,
-    MacroScope,
     Projection,
     ProjectionInput,
     ProjectionTools,
@@ -133,7 +132,7 @@ def test_variables_of_scripts_and_of_macros_are_the_same(project: Project) -> No
 
 
 def test_the_state_of_another_kind_of_macros_is_left_to_it(preset_of: PresetOf) -> None:
-    def expand(text: str, _: MacroScope, state: object) -> Expanded:
+    def expand(text: str, _: MacroContext, state: object) -> Expanded:
         return Expanded(text=text, state=(state or 0) + 1 if isinstance(state, int | None) else 0)
 
     lists = ScriptLists(shared=(script("/a/", "{{user}}", 1),))

@@ -18,6 +18,9 @@ from tavern_matcher import (
     match,
 )
 from tavern_matcher.finder import Finder, build_finder
+from tavern_matcher.keys import is_whole_word
+from tavern_matcher.scan_cache import TextHits
+from tavern_matcher.text_search import TextSearch
 
 KINDS = (FinderKind.AUTOMATON, FinderKind.PYTHON)
 LETTERS = "aab é猫🦊 "
@@ -59,6 +62,42 @@ def test_fallback_is_taken_where_there_is_no_wheel(monkeypatch: pytest.MonkeyPat
         build_finder(["a"], FinderKind.AUTOMATON)
 
 
+# Sigma in its three forms, the dotted and the dotless i, the Kelvin sign, half a pair.
+ODD_LETTERS = "aAb\u03c3\u03c2\u03a3i\u0130\u0131ß\u212ak龙🦊\u0307\ud83e _1"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("seed", range(60))
+def test_one_pass_finds_what_each_text_holds(kind: FinderKind, seed: int) -> None:
+    """Whether the case of a needle counts or not, and whatever its letters become in lower case."""
+    if kind is FinderKind.AUTOMATON:
+        pytest.importorskip("ahocorasick_rs")
+    luck = random.Random(seed)  # noqa: S311 - a repeatable test
+    letters = ODD_LETTERS.replace("\ud83e", "")
+    words = ["".join(luck.choices(letters, k=luck.randint(1, 3))) for _ in range(30)]
+    folded = {needle: at for at, needle in enumerate(sorted({word.lower() for word in words[:15]}))}
+    exact = {needle: len(folded) + at for at, needle in enumerate(sorted(set(words[15:])))}
+    texts = ["".join(luck.choices(ODD_LETTERS, k=luck.randint(0, 30))) for _ in range(8)]
+    search = TextSearch(folded, exact, bytearray([1] * 30), kind)
+    expected = [hits_by_hand(text, folded, exact) for text in texts]
+    assert search.hits(texts, None) == expected
+    assert [search.hits([text], None)[0] for text in texts] == expected
+
+
+def hits_by_hand(text: str, folded: dict[str, int], exact: dict[str, int]) -> TextHits:
+    text = text.replace("\ud83e", "\uffff")
+    found = {
+        (number, is_whole_word(searched, start, end))
+        for needles, searched in ((folded, text.lower()), (exact, text))
+        for at, start, end in slowly(tuple(needles), searched)
+        for number in [tuple(needles.values())[at]]
+    }
+    return TextHits(
+        tuple(sorted({number for number, _ in found})),
+        tuple(sorted(number for number, whole in found if whole)),
+    )
+
+
 def index_of(cache: ScanCache | None = None) -> Index:
     entries = tuple(
         Entry(uid=at, keys=(f"k{at}", f"word{at}"), content=f"word{at + 1}") for at in range(50)
@@ -96,6 +135,25 @@ def test_each_text_is_searched_once() -> None:
     assert len(index.cache) == known
     index.cache.clear()
     assert (len(index.cache), index.cache.size_chars) == (0, 0)
+
+
+def test_indexes_can_share_what_is_kept() -> None:
+    cache = ScanCache()
+    entries = (Entry(uid=0, keys=("other",)), Entry(uid=1, keys=("k3",)))
+    other = compile_index([NamedBook(name="b", book=WorldBook(entries=entries))], cache=cache)
+    index = index_of(cache)
+    context = context_of("k3 and", "word7")
+    for _ in range(2):
+        assert [one.entry.uid for one in match(other, context).activated] == [1]
+        assert match(index, context) == match(index, context, cache=ScanCache())
+
+
+def test_what_macros_make_of_keys_is_not_kept_for_ever() -> None:
+    entries = (Entry(uid=0, keys=("{{time}} o'clock",)),)
+    index = compile_index([NamedBook(name="b", book=WorldBook(entries=entries))])
+    for turn in range(3000):
+        match(index, context_of("noon"), expand=lambda text, turn=turn: f"{turn}{text}")  # type: ignore[misc]
+    assert len(index.reader.keys._expanded) <= 1024
 
 
 def test_cache_is_bounded_by_number_and_by_size() -> None:

@@ -255,6 +255,13 @@ def test_depth_is_cut_to_whole_messages(scan: Scan, depth: float, count: int) ->
     assert len(scan([entry], "old", "new").activated) == count
 
 
+@pytest.mark.parametrize("name", ["lore", "__proto__", "constructor"])
+def test_outlet_may_have_any_name(scan: Scan, name: str) -> None:
+    entry = {"uid": 0, "constant": True, "content": "x", "position": 7, "outletName": name}
+    placement = scan([entry]).placement
+    assert [one.text for one in placement.outlets[name]] == ["x"]
+
+
 def test_plugin_places_the_highest_order_first(scan: Scan) -> None:
     entries = [
         {"uid": uid, "key": ["k"], "content": str(uid), "position": 0, "order": uid}

@@ -70,6 +70,17 @@ def test_pattern_that_overruns_on_a_long_text_uses_up_what_is_left(scan: Scan) -
     assert {one.reason for one in result.decisions} == {Reason.REGEX_TIMEOUT}
 
 
+def test_pattern_that_was_given_up_is_not_tried_again_on_the_same_text(
+    scan: Scan, fired: Fired
+) -> None:
+    entries = [Entry(uid=at, keys=(SLOW[0],)) for at in range(40)]
+    other = Entry(uid=99, keys=("/(?:w|q)ord/",), order=1)
+    result = scan([*entries, other], BAIT)
+    assert fired(result) == [99]
+    assert {one.reason for one in result.decisions[:40]} == {Reason.REGEX_TIMEOUT}
+    assert len(result.diagnostics) == 40 + 1
+
+
 def test_slow_patterns_in_threads_stop_too(scan: Scan) -> None:
     reasons: list[Reason] = []
 

@@ -11,7 +11,7 @@ export const inject = ['agents', 'sessions', 'systemPrompt', 'tools', 'commands'
 export function apply(ctx) {
     const driver = new Driver(ctx);
     const socket = connect(Number(process.env.TAVERN_DRIVER_PORT), '127.0.0.1');
-    ctx.effect(() => () => { socket.destroy(); }, 'tavern-test-driver: socket');
+    ctx.effect(() => () => socket.removeAllListeners('close').destroy(), 'tavern-test-driver: socket');
     socket.on('error', () => { });
     // Not by the service of the launcher: it leaves a boot that is not quite over with another code.
     socket.once('close', () => process.kill(process.pid, 'SIGTERM'));

@@ -77,10 +77,8 @@ from tavern_compiler.st_input import (
     ReasoningSettings,
 )
 from tavern_compiler.st_macros import (
-    CardTexts,
     Expand,
     Expanded,
-    MacroScope,
     Rewrite,
     Rewritten,
     TextToRewrite,
@@ -115,7 +113,6 @@ __all__ = [
     "BookAudit",
     "BookRef",
     "CallConfig",
-    "CardTexts",
     "ChangedPart",
     "CharacterOptions",
     "ChatOverrides",
@@ -150,7 +147,6 @@ __all__ = [
     "MacroMessage",
     "MacroProfile",
     "MacroRefusal",
-    "MacroScope",
     "MacroSettings",
     "MacroUse",
     "MemberCard",

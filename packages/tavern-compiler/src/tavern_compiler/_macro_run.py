@@ -108,7 +108,8 @@ class Run:
             raise self.missing("MACRO_DICE_MISSING", f"{{{{{name}}}}} needs dice")
         self.step(1)
         self.drawn += 1
-        number = dice(f"{name}@{self.span[0]}")
+        purpose = f"{name}@{self.span[0]}"
+        number = dice(f"{self.context.place}:{purpose}" if self.context.place else purpose)
         if not 0 <= number < 1:
             message = f"dice give at least 0 and below 1, not {number}"
             raise ValueError(message)

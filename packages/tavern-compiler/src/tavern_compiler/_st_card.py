@@ -8,13 +8,15 @@ public/scripts/group-chats.js (getGroupCharacterCards).
 """
 
 from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 import regex
 from attrs import evolve, field, frozen
 
 from tavern_compiler._text import trim
+from tavern_compiler.macro_context import MacroContext
 from tavern_compiler.st_input import GroupChat, MemberCard, ProjectionInput
-from tavern_compiler.st_macros import CardTexts, Macros, MacroScope
+from tavern_compiler.st_macros import Macros
 from tavern_compiler.st_result import MessageSource, MessageSourceKind
 from tavern_format import CharacterCard, GenerationMode
 
@@ -67,13 +69,13 @@ class _JoinedText:
         )
 
 
-def card_texts(given: ProjectionInput) -> CardTexts:
+def card_context(given: ProjectionInput) -> MacroContext:
     """Read the fields as the file and the chat's metadata have them, for the macros."""
     card, settings = given.character or CharacterCard(), given.settings
     persona = given.persona.description if given.persona else ""
     own = given.overrides
     system_prompt = own.system_prompt or card.system_prompt
-    return CardTexts(
+    return MacroContext(
         description=trim(card.description),
         personality=trim(card.personality),
         scenario=trim(own.scenario or card.scenario),
@@ -115,10 +117,10 @@ _GETTERS: Mapping[str, Callable[[CharacterCard], str]] = {
 
 def read_fields(given: ProjectionInput, macros: Macros) -> tuple[CardFields, Macros]:
     """Read all fields once, in SillyTavern's order."""
-    raw = macros.scope.card
+    raw = macros.scope
     texts: dict[str, str] = {}
     sources: dict[str, tuple[MessageSource, ...]] = {}
-    raws: dict[str, str] = {}
+    raws: dict[str, Any] = {}
     joined = _joined_fields(given)
     names = _ORDER if given.character else tuple(sorted(_READ_WITHOUT_CARD))
     for name in names:
@@ -134,7 +136,7 @@ def read_fields(given: ProjectionInput, macros: Macros) -> tuple[CardFields, Mac
         for at, greeting in enumerate(given.character.alternate_greetings):
             path = f"/character/alternate_greetings/{at}"
             _, macros = card_text(trim(greeting), macros, given, path=path)
-    scope = evolve(macros.scope, card=evolve(macros.scope.card, **raws))
+    scope = evolve(macros.scope, **raws)
     return CardFields(texts=texts, sources=sources), evolve(macros, scope=scope)
 
 
@@ -151,7 +153,7 @@ def card_text(
     text: str, macros: Macros, given: ProjectionInput, *, path: str, char: str | None = None
 ) -> tuple[str, Macros]:
     """Expand a text that belongs to a card, or to an example in lore; `char` speaks for another."""
-    scope: MacroScope = evolve(macros.scope, card_allowed=False)
+    scope: MacroContext = evolve(macros.scope, card=False)
     text, macros = macros.run(text, path, scope if char is None else evolve(scope, char=char))
     if given.settings.collapse_newlines:
         text = _NEWLINES.sub("\n", text)

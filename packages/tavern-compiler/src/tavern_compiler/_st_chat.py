@@ -74,8 +74,11 @@ def core_chat(given: ProjectionInput, macros: Macros) -> tuple[tuple[CoreMessage
     if texts:
         texts[0], macros = macros.run(texts[0], "/chat/0/text")
         first = macro_message(evolve(given.chat[0], text=texts[0]))
-        messages = (first, *macros.scope.messages[1:])
-        macros = evolve(macros, scope=evolve(macros.scope, messages=messages))
+        chat = macros.scope.chat
+        macros = evolve(
+            macros,
+            scope=evolve(macros.scope, chat=evolve(chat, messages=(first, *chat.messages[1:]))),
+        )
     shown = [at for at, message in enumerate(given.chat) if not message.is_system]
     if given.type == "swipe":
         shown = shown[:-1]

@@ -120,7 +120,7 @@ def _continued(
     macros = draft.macros
     extra = {"lastChatMessage": trim(inputs.cycle_prompt)}
     path = "/preset/continue_nudge_prompt"
-    nudge, macros = macros.run(settings.continue_nudge, path, evolve(macros.scope, extra=extra))
+    nudge, macros = macros.run(settings.continue_nudge, path, evolve(macros.scope, dynamic=extra))
     own: list[PromptMessage] = []
     at = next((at for at, one in enumerate(messages) if not one.injected), None)
     if at is not None:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from attrs import evolve, frozen
 
 from tavern_compiler import _st_chat
-from tavern_compiler._st_card import CardFields, card_text, card_texts, read_fields
+from tavern_compiler._st_card import CardFields, card_context, card_text, read_fields
 from tavern_compiler._st_examples import Speakers, parse_block, split_blocks
 from tavern_compiler._st_extensions import (
     ExtensionTable,
@@ -23,12 +23,13 @@ from tavern_compiler._st_extensions import (
 )
 from tavern_compiler._st_lore import LoreTexts, expand_lore, finished_lore, lore_texts, rewrite_lore
 from tavern_compiler._st_reasoning import with_reasoning
+from tavern_compiler.macro_context import GroupMember, HostFacts, MacroChat, MacroContext
 from tavern_compiler.st_input import (
     ExtensionPosition,
     ProjectionInput,
     ProjectionProfile,
 )
-from tavern_compiler.st_macros import Macros, MacroScope
+from tavern_compiler.st_macros import Macros
 from tavern_compiler.st_prompt_inputs import ExampleBlock, PromptInputs
 from tavern_compiler.st_result import MessageSource, MessageSourceKind
 from tavern_format import PersonaPosition
@@ -54,18 +55,19 @@ class Prepared:
     """Numbers of the messages whose reasoning is sent."""
 
 
-def scope_of(given: ProjectionInput) -> MacroScope:
+def scope_of(given: ProjectionInput) -> MacroContext:
     """Say what macros may show."""
     card, group = given.character, given.group
     members = group.members if group else ()
-    return MacroScope(
+    named = (member for member in members if member.card.name)
+    shown = tuple(GroupMember(name=one.card.name, muted=one.muted) for one in named)
+    return evolve(
+        card_context(given),
         user=given.persona.name if given.persona else "User",
         char=given.char_name or (card.name if card else "") or "Assistant",
-        members=tuple(member.card.name for member in members if member.card.name),
-        muted=frozenset(member.card.name for member in members if member.muted),
-        card=card_texts(given),
-        messages=tuple(_st_chat.macro_message(message) for message in given.chat),
-        collapse_newlines=given.settings.collapse_newlines,
+        group=shown or None,
+        chat=MacroChat(messages=tuple(map(_st_chat.macro_message, given.chat))),
+        host=HostFacts(collapse_newlines=given.settings.collapse_newlines),
     )
 
 
@@ -85,7 +87,8 @@ def prepare(
     lore, macros = _lore(given, macros, profile)
     examples, macros = _examples(given, fields, lore, macros)
     outlets = {} if given.skip_notes else {name: one.text for name, one in lore.outlets.items()}
-    macros = evolve(macros, scope=evolve(macros.scope, outlets=outlets))
+    host = evolve(macros.scope.host, outlets=outlets)
+    macros = evolve(macros, scope=evolve(macros.scope, host=host))
     place = _persona_place(given, profile)
     table = extension_table(given, notes, lore, place)
     macros = _run_anchors(table, macros)
@@ -137,7 +140,7 @@ def _examples(
 ) -> tuple[tuple[ExampleBlock, ...], Macros]:
     """Split the card's examples and put those of lore before and after; later ones further out."""
     scope = macros.scope
-    members = scope.members if given.group is not None else None
+    members = None if given.group is None else tuple(one.name for one in scope.group or ())
     speakers = Speakers(user=scope.user, char=scope.char, members=members)
     own = fields.sources.get("message_examples", ())
     blocks = [(block, own) for block in split_blocks(fields["message_examples"])]

@@ -171,6 +171,9 @@ class MacroContext:
     """Draws a number of at least 0 and below 1. It is told what for: `random@12`, name and place of
     the macro, in code points of the text."""
     post_process: PostProcess | None = None
+    place: str = ""
+    """Where the text stands. Dice are told of it, too: equal macros of two texts then draw for
+    themselves."""
 
 
 @frozen(kw_only=True)

@@ -23,8 +23,8 @@ from tavern_compiler._st_json import (
     write_object,
 )
 from tavern_compiler.errors import CompilerError
+from tavern_compiler.macro_context import GroupMember, HostFacts, MacroContext
 from tavern_compiler.st_input import ExtensionPosition, ExtensionPrompt
-from tavern_compiler.st_macros import CardTexts, MacroScope
 from tavern_compiler.st_prompt_inputs import (
     ExampleBlock,
     ExampleMessage,
@@ -66,7 +66,7 @@ _CARD: Mapping[str, str] = {
     "greeting": "firstMessage",
     "character_version": "version",
 }
-"""Attribute of `CardTexts` to key of `macroContext`."""
+"""Attribute of `MacroContext` to key of `macroContext`."""
 _IDENTIFIERS: Mapping[str, str] = {
     "worldInfoBefore": "worldInfoBefore",
     "worldInfoAfter": "worldInfoAfter",
@@ -120,7 +120,7 @@ def parse_frozen_run(data: bytes) -> Parsed[FrozenRun]:
         extension_prompts=prompts,
         messages=tuple(_messages(raw, found.append)),
         examples=tuple(_examples(raw, found.append)),
-        in_group=bool(scope.members),
+        in_group=scope.group is not None,
         sources={name: (_source(name, key),) for name, key in _IDENTIFIERS.items()},
     )
     return Parsed(FrozenRun(inputs=inputs, raw=document), tuple(found))
@@ -132,41 +132,50 @@ def _source(name: str, key: str) -> MessageSource:
     )
 
 
-def _scope(context: Mapping[str, Any], raw: Mapping[str, Any], report: Report) -> MacroScope:
+def _scope(context: Mapping[str, Any], raw: Mapping[str, Any], report: Report) -> MacroContext:
     """Read names and fields, at the top or in `names` and `character`."""
     names = {**context, **object_of(context, "names", f"/{_CONTEXT}", report)}
     card = {**context, **object_of(context, "character", f"/{_CONTEXT}", report)}
     char = text_of(names, "char", f"/{_CONTEXT}", report)
     char = char or text_of(raw, "name2", f"/{_INPUTS}", report)
     group = text_of(names, "group", f"/{_CONTEXT}", report)
-    fields = {name: text_of(card, key, f"/{_CONTEXT}", report) for name, key in _CARD.items()}
-    return MacroScope(
+    fields: dict[str, Any] = {
+        name: text_of(card, key, f"/{_CONTEXT}", report) for name, key in _CARD.items()
+    }
+    members = group.split(", ") if group and group != char else ()
+    outlets = _extension_prompts(object_of(raw, "extensionPrompts", "", report))
+    return MacroContext(
         user=text_of(names, "user", f"/{_CONTEXT}", report) or "User",
         char=char or "Assistant",
-        members=tuple(group.split(", ")) if group and group != char else (),
-        card=CardTexts(**fields),
-        outlets={
-            key.removeprefix(_OUTLET): row.value
-            for key, row in _extension_prompts(
-                object_of(raw, "extensionPrompts", "", report)
-            ).items()
-            if key.startswith(_OUTLET)
-        },
+        group=tuple(GroupMember(name=name) for name in members) or None,
+        host=HostFacts(
+            outlets={
+                key.removeprefix(_OUTLET): row.value
+                for key, row in outlets.items()
+                if key.startswith(_OUTLET)
+            }
+        ),
+        **fields,
     )
 
 
 _OUTLET = "customWIOutlet_"
 
 
+def _group_text(scope: MacroContext) -> str:
+    """Name the group: all members, or the character."""
+    return ", ".join(one.name for one in scope.group or ()) or scope.char
+
+
 def _persona(
     raw: Mapping[str, Any],
-    scope: MacroScope,
+    scope: MacroContext,
     prompts: Mapping[str, ExtensionPrompt],
     report: Report,
 ) -> str:
     if _PERSONA in raw:
         return text_of(raw, _PERSONA, f"/{_INPUTS}", report)
-    persona = scope.card.persona
+    persona = scope.persona
     if not persona or any(persona in row.value for row in prompts.values()):
         return ""
     message = "The snapshot does not say where the persona stands; it takes its marker's place."
@@ -236,8 +245,8 @@ def dump_frozen_run(run: FrozenRun) -> bytes:
     before = object_of(run.raw, _INPUTS, "", _ignore)
     texts = {key: getattr(inputs, name) for name, key in _TEXTS.items()}
     context = {
-        "names": {"user": scope.user, "char": scope.char, "group": scope.group},
-        "character": {key: getattr(scope.card, name) for name, key in _CARD.items()},
+        "names": {"user": scope.user, "char": scope.char, "group": _group_text(scope)},
+        "character": {key: getattr(scope, name) for name, key in _CARD.items()},
     }
     document = {
         "schemaVersion": SCHEMA_VERSION,

@@ -7,73 +7,26 @@ Source: SillyTavern 1.19.0, public/script.js (substituteParams) and
 public/scripts/macros/engine/MacroEnvBuilder.js.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from itertools import chain
 from typing import Any
 
-from attrs import asdict, evolve, field, frozen
+from attrs import evolve, field, frozen
 
-from tavern_compiler.macro_context import (
-    GroupMember,
-    MacroContext,
-    MacroMessage,
-    Variables,
-)
+from tavern_compiler.macro_context import MacroContext, Variables
 from tavern_compiler.macros import MARKS, MacroSettings, expand_macros
 from tavern_compiler.regex_values import ScriptRun, ScriptUse
 from tavern_format import Diagnostic, Placement
-from tavern_matcher import Dice
 
 _DEFAULTS = MacroSettings()
 
 
-@frozen(kw_only=True)
-class CardTexts:
-    """Fields as the macros named after them give them, before their own macros are expanded."""
-
-    description: str = ""
-    personality: str = ""
-    scenario: str = ""
-    persona: str = ""
-    message_examples: str = ""
-    system_prompt: str = ""
-    post_history_instructions: str = ""
-    depth_prompt: str = ""
-    creator_notes: str = ""
-    greeting: str = ""
-    character_version: str = ""
-
-
-@frozen(kw_only=True)
-class MacroScope:
-    """What macros may show at one place of the prompt."""
-
-    user: str = "User"
-    char: str = "Assistant"
-    members: tuple[str, ...] = ()
-    """Names of all members of the group, in its order; empty outside of a group."""
-    muted: frozenset[str] = frozenset()
-    """Names of the members that do not speak by themselves."""
-    card: CardTexts = field(factory=CardTexts)
-    card_allowed: bool = True
-    """False inside a field of a card: fields cannot hold each other."""
-    original: str | None = None
-    """The text that a card's text replaces; to be shown once."""
-    extra: Mapping[str, str] = field(factory=dict)
-    """Macros of this one call, by name: `lastChatMessage`."""
-    outlets: Mapping[str, str] = field(factory=dict)
-    """Lore for `{{outlet::name}}`, by name."""
-    messages: tuple[MacroMessage, ...] = ()
-    """The chat, oldest message first, hidden ones too."""
-    collapse_newlines: bool = False
-    """Whether runs of line breaks in card fields become one."""
-    place: str = ""
-    """Where the text stands, as a JSON pointer: equal macros of two texts draw for themselves."""
-
-    @property
-    def group(self) -> str:
-        """Name the group: all members, or the character."""
-        return ", ".join(self.members) or self.char
+_OF_SCOPE = (
+    *("description", "personality", "scenario", "persona", "message_examples", "system_prompt"),
+    *("post_history_instructions", "depth_prompt", "creator_notes", "greeting"),
+    *("character_version", "user", "char", "card", "group", "original", "dynamic", "place"),
+)
+"""What of a `MacroContext` the projection knows."""
 
 
 @frozen(kw_only=True)
@@ -87,8 +40,12 @@ class Expanded:
     """Paths are empty: only the caller knows where the text stands."""
 
 
-Expand = Callable[[str, MacroScope, object], Expanded]
-"""Expands the macros of a text that is not empty: text, scope, and the state of the call before."""
+Expand = Callable[[str, MacroContext, object], Expanded]
+"""Expands the macros of a text that is not empty: text, scope, and the state of the call before.
+
+The scope says what the projection knows: names, fields of the card, group, chat, `original`,
+`dynamic` and `place` of this text, outlets, and whether runs of line breaks become one.
+"""
 
 
 @frozen(kw_only=True)
@@ -99,7 +56,7 @@ class TextToRewrite:
     placement: Placement
     depth: float | None = None
     """Messages from the end; None where it has none."""
-    scope: MacroScope
+    scope: MacroContext
     state: object = None
     """Of the macros: what the last `Expand` or `Rewrite` has left."""
     memory: object = None
@@ -149,7 +106,7 @@ class Macros:
     """Both functions between two calls: each call gives the text and the `Macros` that follow."""
 
     expand: Expand
-    scope: MacroScope
+    scope: MacroContext
     state: object = None
     rewrite: Rewrite | None = None
     memory: object = None
@@ -167,7 +124,7 @@ class Macros:
         return self.told.since()
 
     def run(
-        self, text: str, path: str = "", scope: MacroScope | None = None
+        self, text: str, path: str = "", scope: MacroContext | None = None
     ) -> tuple[str, "Macros"]:
         """Expand a text; `path` says where it stands, `scope` stands in for the usual one."""
         if not text:
@@ -215,7 +172,7 @@ def expand_with(context: MacroContext, settings: MacroSettings = _DEFAULTS) -> E
     and the context has none.
     """
 
-    def expand(text: str, scope: MacroScope, state: object) -> Expanded:
+    def expand(text: str, scope: MacroContext, state: object) -> Expanded:
         variables = state if isinstance(state, Variables) else context.variables
         if MARKS.isdisjoint(text):
             return Expanded(text=text, state=variables)
@@ -226,26 +183,13 @@ def expand_with(context: MacroContext, settings: MacroSettings = _DEFAULTS) -> E
     return expand
 
 
-def placed_dice(dice: Dice | None, place: str) -> Dice | None:
-    """Let dice be told of the place of a text, too."""
-    if dice is None or not place:
-        return dice
-    return lambda purpose: dice(f"{place}:{purpose}")
-
-
-def in_scope(context: MacroContext, scope: MacroScope) -> MacroContext:
+def in_scope(context: MacroContext, scope: MacroContext) -> MacroContext:
     """Put names, fields and chat of a scope into a context."""
-    members = (GroupMember(name=name, muted=name in scope.muted) for name in scope.members)
+    own = {name: getattr(scope, name) for name in _OF_SCOPE}
+    host = scope.host
     return evolve(
         context,
-        user=scope.user,
-        char=scope.char,
-        **asdict(scope.card),
-        card=scope.card_allowed,
-        group=tuple(members) if scope.members else None,
-        original=scope.original,
-        dynamic=scope.extra,
-        dice=placed_dice(context.dice, scope.place),
-        chat=evolve(context.chat, messages=scope.messages),
-        host=evolve(context.host, outlets=scope.outlets, collapse_newlines=scope.collapse_newlines),
+        **own,
+        chat=evolve(context.chat, messages=scope.chat.messages),
+        host=evolve(context.host, outlets=host.outlets, collapse_newlines=host.collapse_newlines),
     )

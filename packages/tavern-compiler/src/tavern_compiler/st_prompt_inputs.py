@@ -10,8 +10,8 @@ from collections.abc import Mapping
 
 from attrs import field, frozen
 
+from tavern_compiler.macro_context import MacroContext
 from tavern_compiler.st_input import ExtensionPrompt
-from tavern_compiler.st_macros import MacroScope
 from tavern_compiler.st_result import MessageSource
 
 
@@ -51,7 +51,8 @@ class PromptInputs:
     """The arguments of the prompt builder; macros in them expanded as far as SillyTavern has."""
 
     type: str = "normal"
-    scope: MacroScope = field(factory=MacroScope)
+    scope: MacroContext = field(factory=MacroContext)
+    """What macros may show: see `Expand`."""
     description: str = field(default="", repr=False)
     personality: str = field(default="", repr=False)
     scenario: str = field(default="", repr=False)

@@ -87,7 +87,7 @@ def _part_sources(
     at: int, message: SnapshotMessage, entries: tuple[SnapshotEntry, ...]
 ) -> tuple[PartSource, ...]:
     own = PartSource(
-        kind=SourceKind.PRESET,
+        kind=SourceKind.SNAPSHOT,
         field=f"messages/{at}/content",
         text=message.content,
         role=message.role,

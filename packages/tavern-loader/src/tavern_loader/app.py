@@ -16,6 +16,7 @@ from tavern_loader.adapters.clock import SystemClock
 from tavern_loader.adapters.hosting import complain
 from tavern_loader.adapters.late_http import MESSAGES, HttpSide, LateHttp
 from tavern_loader.adapters.settings_files import real_path, settings_in
+from tavern_loader.adapters.soon import Soon
 from tavern_loader.adapters.stored_bytes import TRACE_RECORDS, SessionMemoryFolder, StoredBytes
 from tavern_loader.adapters.stores import storage_root
 from tavern_loader.adapters.tokens import estimate_tokens
@@ -34,6 +35,8 @@ from tavern_loader.service.trace_shelf import TraceShelf
 from tavern_loader.service.tracing import Tracing
 from tavern_trace import Privacy, StoreLimits
 
+TRACE_DELAY_S = 0.5
+"""How long a record may wait to be written."""
 Inline = Callable[[JsonObject], None]
 
 
@@ -52,7 +55,8 @@ class HostApp:
     _home: Path
     _host: Host
     _methods: dict[str, Handler] = field(init=False, repr=False)
-    _service: HostService | None = field(default=None, init=False, repr=False)
+    service: HostService | None = field(default=None, init=False, repr=False)
+    """None until the host has introduced itself."""
     _http: LateHttp | None = field(default=None, init=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
@@ -73,16 +77,16 @@ class HostApp:
         """Write what is not written yet."""
         if self._http is not None:
             self._http.close()
-        if self._service is not None:
-            self._service.close()
+        if self.service is not None:
+            self.service.close()
 
     def _initialize(self, params: JsonObject, cancellation: Cancellation) -> JsonObject | None:
-        if self._service is None:
+        if self.service is None:
             settings = host_settings(Parameters(params).object_or_empty("config"))
-            self._service, self._http = _join(self._home, self._host, settings)
-            self._methods.update(self._service.methods)
+            self.service, self._http = _join(self._home, self._host, settings)
+            self._methods.update(self.service.methods)
             self._methods["initialize"] = self._initialize
-        return self._service.methods["initialize"](params, cancellation)
+        return self.service.methods["initialize"](params, cancellation)
 
     def _take_http(self, name: str, params: JsonObject) -> None:
         if self._http is not None:
@@ -124,6 +128,8 @@ def _join(home: Path, host: Host, settings: HostSettings) -> tuple[HostService, 
         limits=_trace_limits(settings),
         complain=complain,
         lock=RLock(),
+        file_lock=RLock(),
+        later=Soon(TRACE_DELAY_S),
     )
     service = HostService(
         steps=steps,

@@ -129,6 +129,11 @@ def parts_alone(
         host=present,
         settings=settings,
         roleplay=roleplay,
-        shelf=TraceShelf(file=StoredBytes(storage, TRACE_RECORDS), complain=complain, lock=RLock()),
+        shelf=TraceShelf(
+            file=StoredBytes(storage, TRACE_RECORDS),
+            complain=complain,
+            lock=RLock(),
+            file_lock=RLock(),
+        ),
         preview=steps.preview,
     )

@@ -29,7 +29,7 @@ TEXTS = some.lists(PIECES, max_size=30).map("".join)
 KNOWN = {"model": "m"}
 
 
-@settings(max_examples=3000)
+@settings(max_examples=1000)
 @given(TEXTS)
 def test_every_text_reaches_the_model_as_it_is(text: str) -> None:
     assert interpolate(protect(text), {**KNOWN, **VARIABLES}) == text

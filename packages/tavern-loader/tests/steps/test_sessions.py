@@ -142,25 +142,33 @@ def test_the_greeting_is_there_while_the_chat_opens(scene: StepScene) -> None:
     assert session.say("And?").parts == []
 
 
-def test_two_hundred_sessions_side_by_side_do_not_see_each_other(scene: StepScene) -> None:
-    count = 200
+def talk_side_by_side(scene: StepScene, count: int, turns: int) -> None:
+    """Let sessions speak at once; each must read its own input and its own lore."""
     entries = ({"key": [f"word{n}x"], "content": f"Lore {n}."} for n in range(count))
-    counter = {
-        "identifier": "n",
-        "content": "{{setvar::last::{{lastUserMessage}}}}{{getvar::last}}",
-    }
-    scene.bind(world_book_ids=(scene.add(world(*entries)),), preset_id=scene.add(preset(counter)))
+    echo = {"identifier": "n", "content": "{{setvar::last::{{lastUserMessage}}}}{{getvar::last}}"}
+    scene.bind(world_book_ids=(scene.add(world(*entries)),), preset_id=scene.add(preset(echo)))
     sessions = [scene.session(f"s{n}") for n in range(count)]
 
-    def two_turns(n: int) -> list[list[str]]:
-        return [list(sessions[n].say(f"word{n}x {turn}").parts) for turn in range(2)]
+    def speak(n: int) -> list[list[str]]:
+        return [list(sessions[n].say(f"word{n}x {turn}").parts) for turn in range(turns)]
 
     with ThreadPoolExecutor(16) as threads:
-        for n, seen in enumerate(threads.map(two_turns, range(count))):
-            assert seen == [[f"word{n}x {turn}", f"Lore {n}."] for turn in range(2)]
+        for n, seen in enumerate(threads.map(speak, range(count))):
+            assert seen == [[f"word{n}x {turn}", f"Lore {n}."] for turn in range(turns)]
+
+
+def test_two_hundred_sessions_side_by_side_do_not_see_each_other(scene: StepScene) -> None:
+    scene.config = {"trace": False}
+    scene.restart()
+    talk_side_by_side(scene, 200, 1)
+
+
+def test_records_of_sessions_side_by_side_are_all_kept(scene: StepScene) -> None:
+    talk_side_by_side(scene, 20, 2)
     scene.call("shutdown")
-    kept = {session.id for session in sessions if scene.records(session.id)}
-    assert len(kept) >= count // 2
+    rows = scene.trace().rows
+    assert len({(row.session_id, row.id) for row in rows}) == 40
+    assert {row.record.status for row in rows if row.record} == {"request-observed"}
 
 
 # --- what is kept ------------------------------------------------------------------------------

@@ -256,6 +256,7 @@ def test_a_trace_that_cannot_be_read_is_not_written_over(
 ) -> None:
     file = damage(session.scene, b"{")
     session.say("Hello.").say("Again.")
+    session.scene.call("shutdown")
     assert file.read_bytes() == b"{"
     assert capfd.readouterr().err.count("the trace is not written: INVALID_JSON") == 1
 
@@ -264,5 +265,6 @@ def test_records_of_another_process_stay(scene: StepScene, session: ModelSession
     session.say("Hello.")
     other = StepScene(scene.home)
     other.session("other").say("Hello.")
+    other.call("shutdown")
     session.say("Again.")
     assert [len(scene.records(one)) for one in (session.id, "other")] == [2, 1]

@@ -15,8 +15,9 @@ from tavern_matcher._js import greater, to_text, truthy
 from tavern_matcher.context import ScanContext
 from tavern_matcher.decision import Reason, ScanState
 from tavern_matcher.errors import ScanAbortedError
-from tavern_matcher.haystack import Haystack, View
+from tavern_matcher.haystack import Haystack
 from tavern_matcher.keys import Key
+from tavern_matcher.reach import View
 from tavern_matcher.rules import Rules
 from tavern_matcher.scan_entry import (
     ACTIVATE,
@@ -169,7 +170,7 @@ class Judge:
         key = self._expanded.get(spelling)
         if key is None:
             text = self.expand(written.written)
-            key = written if text == written.written else self.reader.read_again(entry, text)
+            key = written if text == written.written else self.reader.read_expanded(entry, text)
             self._expanded[spelling] = key
         return key
 
@@ -198,7 +199,7 @@ class Judge:
         if not isinstance(written, str):
             message = f"{entry.label} is in a scored group and has a key that is no text"
             raise ScanAbortedError("SCORED_KEY_NOT_TEXT", message, f"{entry.path}/keys")
-        key = self.reader.read_again(entry, written, raw=True)
+        key = self.reader.read_raw(entry, written)
         return bool(self.haystack.found(key, view))
 
 

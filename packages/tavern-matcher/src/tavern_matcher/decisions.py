@@ -14,9 +14,9 @@ from tavern_matcher._js import to_number, to_text
 from tavern_matcher.candidates import Judge, Stage
 from tavern_matcher.decision import Decision, EntryId, KeyMatch, Reason, ScanState
 from tavern_matcher.frames import Fate, fates_of
-from tavern_matcher.haystack import View
 from tavern_matcher.keys import Key, KeyKind
 from tavern_matcher.placement import Activated, position_of
+from tavern_matcher.reach import View
 from tavern_matcher.scan import Scan
 from tavern_matcher.scan_entry import ScanEntry
 from tavern_matcher.scan_text import NO_TEXT

@@ -1,7 +1,7 @@
 """What a running scan can see, and whether a key is found in the part of it that an entry sees.
 
-Owns the tables that answer for every plain key at once (how far back a needle first occurs), the
-joined text that patterns see, and what the patterns cost. Must not know groups, chance or budget.
+Owns the tables that answer for every plain key at once (how far back a needle first occurs), and
+the joined text that patterns see. Must not know groups, chance or budget.
 
 Source: SillyTavern 1.19.0, public/scripts/world-info.js, WorldInfoBuffer.
 """
@@ -10,61 +10,20 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import attrs
-from attrs import define, field, frozen
+from attrs import define, field
 
 from tavern_matcher.bounded_regex import BoundedPattern
 from tavern_matcher.decision import PlaceKind, ScanState
 from tavern_matcher.joined_text import JoinedText, Piece, join_texts
 from tavern_matcher.key_table import KeyTable
 from tavern_matcher.keys import Key, KeyKind
+from tavern_matcher.pattern_runs import PatternRuns
+from tavern_matcher.reach import Reach, View
 from tavern_matcher.rules import MarkRule, Rules
 from tavern_matcher.scan_cache import ScanCache, TextHits
 from tavern_matcher.scan_entry import ScanEntry
 from tavern_matcher.scan_text import ContextTexts, Passage, block_passages
 from tavern_matcher.settings import MatchSettings
-
-
-@frozen
-class View:
-    """What one entry sees in one state of the scan."""
-
-    depth: float
-    sources: tuple[str, ...]
-    with_blocks: bool
-    blocks: int
-    """Blocks of recursion that are there."""
-
-    @property
-    def slots(self) -> int:
-        """How many messages, as JavaScript's `slice` takes the depth."""
-        return 0 if math.isnan(self.depth) else int(self.depth)
-
-
-@define
-class _Reach:
-    """Where a kind of hit is: how far back in the messages, in which sources, in the rest."""
-
-    depth: dict[int, int] = field(factory=dict)
-    sources: dict[str, frozenset[int]] = field(factory=dict)
-    injected: frozenset[int] = frozenset()
-    blocks: set[int] = field(factory=set)
-
-    def add(self, first: int, hits: Sequence[tuple[int, ...]]) -> None:
-        """Add messages, newest first, all further back than those that are there."""
-        places: dict[int, int] = {}
-        for place, numbers in reversed(list(enumerate(hits, first))):
-            if numbers:
-                places.update(dict.fromkeys(numbers, place))
-        self.depth = places | self.depth
-
-    def sees(self, number: int, view: View) -> bool:
-        place = self.depth.get(number)
-        # Of a depth that is no whole number, only whole messages count.
-        if place is not None and place + 1 <= view.depth:
-            return True
-        if number in self.injected or (view.with_blocks and number in self.blocks):
-            return True
-        return any(number in self.sources.get(name, ()) for name in view.sources)
 
 
 @define(eq=False)
@@ -80,21 +39,18 @@ class Haystack:
     """Messages by which minimum activations widened the search."""
     blocks: list[Piece] = field(factory=list)
     _block_texts: list[Passage] = field(factory=list)
-    _anywhere: _Reach = field(factory=_Reach)
-    _as_words: _Reach = field(factory=_Reach)
+    _anywhere: Reach = field(factory=Reach)
+    _as_words: Reach = field(factory=Reach)
     message_hits: list[TextHits] = field(factory=list)
     """What the messages hold that were searched so far, newest first."""
     _joined: dict[tuple[View, bool], JoinedText] = field(factory=dict)
-    _regex: dict[tuple[int, JoinedText], tuple[int, int] | None] = field(factory=dict)
     _loose: dict[tuple[Key, View], bool] = field(factory=dict)
-    _left_s: float = field(init=False)
-    timed_out: dict[str, None] = field(factory=dict)
-    """Keys whose search was given up."""
+    patterns: PatternRuns = field(init=False)
 
     def __attrs_post_init__(self) -> None:
         """Look at everything but the messages."""
         self.rules = self.settings.rules
-        self._left_s = self.settings.regex_limits.match_s
+        self.patterns = PatternRuns(self.settings.regex_limits.match_s)
         sources = self.texts.sources
         for name, hits in zip(sources, self.hits(tuple(sources.values())), strict=True):
             self._anywhere.sources[name] = frozenset(hits.found)
@@ -198,16 +154,7 @@ class Haystack:
         if key.needle and not self._may_match(key, view):
             return False
         joined = self.joined(view, marked=self._sees_marks(key.pattern))
-        asked = (id(key.pattern), joined)
-        if asked not in self._regex:
-            subject = joined.subject(key.pattern.form)
-            done = key.pattern.search(subject, time_left_s=self._left_s)
-            self._left_s -= done.spent_s
-            if done.timed_out:
-                self.timed_out[key.written] = None
-                return None
-            self._regex[asked] = None if done.spans is None else done.spans[0]
-        return self._regex[asked] is not None
+        return self.patterns.matches(key.pattern, joined)
 
     def _may_match(self, key: Key, view: View) -> bool:
         number = self.table.folded.get(key.needle)
@@ -226,7 +173,7 @@ class Haystack:
         if key.pattern is None:
             return None
         joined = self.joined(view, marked=self._sees_marks(key.pattern))
-        span = self._regex.get((id(key.pattern), joined))
+        span = self.patterns.span(key.pattern, joined)
         return None if span is None else (joined, span)
 
     def passages(self, view: View) -> Iterator[Passage]:

@@ -156,6 +156,9 @@ class KeyReader:
         verdict = self._classify(text) if text.startswith("/") else None
         fault = None
         if isinstance(verdict, JsRegexSource):
+            if raw:
+                # No white space around it, then: it is the very pattern that is searched.
+                return self.read(written, case_sensitive=case_sensitive, whole_words=whole_words)
             return self._read_regex(written, verdict, dynamic=dynamic)
         if isinstance(verdict, NotRegex):
             fault = RegexFault(code=verdict.code, reason=verdict.reason, invalid=True)

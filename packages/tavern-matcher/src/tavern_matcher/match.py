@@ -202,11 +202,11 @@ def _result(scan: Scan, limit: int | None, means: Means) -> MatchResult:
 
 def _timed_out(scan: Scan) -> Iterator[tuple[ScanEntry, str, int]]:
     """Find the keys whose search was given up."""
-    given_up = scan.judge.haystack.timed_out
+    given_up = scan.judge.haystack.patterns.timed_out
     if not given_up:
         return
     for entry in scan.index.entries:
         for attribute in ("keys", "secondary_keys"):
             for place_in, key in enumerate(getattr(entry, attribute)):
-                if key.written in given_up or scan.judge.ready(entry, key).written in given_up:
+                if scan.judge.ready(entry, key).pattern in given_up:
                     yield entry, attribute, place_in

@@ -193,13 +193,18 @@ class EntryReader:
 
     def keys_of(self, entry: ScanEntry, texts: list[str]) -> tuple[Key, ...]:
         """Make keys of an entry ready."""
-        return tuple(self.read_again(entry, text) for text in texts)
+        case, words = entry.case_sensitive, entry.whole_words
+        return tuple(self.keys.read(text, case_sensitive=case, whole_words=words) for text in texts)
 
-    def read_again(self, entry: ScanEntry, text: str, *, raw: bool = False) -> Key:
-        """Make another key of an entry ready: expanded, or as it stands."""
-        return self.keys.read(
-            text, case_sensitive=entry.case_sensitive, whole_words=entry.whole_words, raw=raw
-        )
+    def read_raw(self, entry: ScanEntry, text: str) -> Key:
+        """Make a key of an entry ready as it stands, for scores."""
+        case, words = entry.case_sensitive, entry.whole_words
+        return self.keys.read(text, case_sensitive=case, whole_words=words, raw=True)
+
+    def read_expanded(self, entry: ScanEntry, text: str) -> Key:
+        """Make ready what macros made of a key of an entry."""
+        case, words = entry.case_sensitive, entry.whole_words
+        return self.keys.read_expanded(text, case_sensitive=case, whole_words=words)
 
 
 def _texts(written: object) -> list[str]:

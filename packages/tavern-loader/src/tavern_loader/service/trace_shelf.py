@@ -7,7 +7,7 @@ know how a record comes about.
 Source: the plugin contract, section D7.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
 
 from attrs import define, evolve, field
@@ -37,7 +37,11 @@ class TraceShelf:
     complain: Callable[[str], None]
     """Told once when the file cannot be used: a code, no text of a record."""
     lock: AbstractContextManager[object] = field(factory=nullcontext)
-    """Re-entrant."""
+    """Held for a moment, by every step."""
+    file_lock: AbstractContextManager[object] = field(factory=nullcontext)
+    """Held while the file is read or written."""
+    later: Callable[[Callable[[], None]], None] | None = None
+    """Does what it is given in a moment, once for all who ask until then; None: nobody waits."""
     _store: TraceStore | None = field(default=None, init=False)
     """What the file held when it was last read or written."""
     _revision: object = field(default=None, init=False)
@@ -53,51 +57,73 @@ class TraceShelf:
             self._unwritten[key] = record
             is_full = len(self._unwritten) > MAX_UNWRITTEN
         if is_full:
-            self.flush()
+            self.flush_soon()
 
     def store(self) -> TraceStore:
         """Give all records, those of other processes included."""
-        with self.lock:
-            self._read()
-            return self._joined()
+        with self.file_lock:
+            return _joined(self._read(), self._fresh())
+
+    def flush_soon(self) -> None:
+        """Write what is new in a moment: with many sessions, once for all of them."""
+        if self.later is None:
+            self.flush()
+        else:
+            self.later(self.flush)
 
     def flush(self) -> None:
         """Write what is new. A fault is reported, and what is new stays in memory."""
-        with self.lock:
-            if not self._unwritten:
+        with self.file_lock:
+            fresh = self._fresh()
+            if not fresh:
                 return
             try:
                 with self.file.exclusive():
-                    self._read()
-                    joined = self._joined()
+                    joined = _joined(self._read(), fresh)
                     if not self._is_broken:
                         self.file.write(dump_store(joined))
                         self._revision = self.file.revision()
-                    self._store = joined
-                    self._unwritten.clear()
             except LoaderError as error:
                 self._report(error.code)
+                return
+            self._store = joined
+            self._forget(fresh)
 
-    def _read(self) -> None:
-        """Read the file if somebody else has changed it."""
+    def _fresh(self) -> tuple[TraceRecord, ...]:
+        with self.lock:
+            return tuple(self._unwritten.values())
+
+    def _forget(self, written: tuple[TraceRecord, ...]) -> None:
+        """Drop what was written, unless it has changed since."""
+        with self.lock:
+            for record in written:
+                key = (record.session_id, record.id)
+                if self._unwritten.get(key) is record:
+                    del self._unwritten[key]
+
+    def _read(self) -> TraceStore:
+        """Give what the file holds; it is read again if somebody else has changed it."""
         revision = self.file.revision()
-        if self._is_broken or (self._store is not None and revision == self._revision):
-            return
+        known = self._store
+        if known is not None and (self._is_broken or revision == self._revision):
+            return known
+        self._store = TraceStore(limits=self.limits)
         try:
             data = self.file.read()
-            empty = TraceStore(limits=self.limits)
-            self._store = empty if data is None else load_store(data, self.limits)
-            self._revision = revision
+            if data is not None:
+                self._store = load_store(data, self.limits)
         except (LoaderError, TraceError) as error:
             # It may be of a newer version, or somebody can repair it: it is not written over.
             self._is_broken = True
             self._report(error.code)
-
-    def _joined(self) -> TraceStore:
-        joined = self._store or TraceStore(limits=self.limits)
-        for record in self._unwritten.values():
-            joined = put(joined, record)
-        return evolve(joined, remarks=())
+        self._revision = revision
+        return self._store
 
     def _report(self, code: str) -> None:
         self.complain(f"the trace is not written: {code}")
+
+
+def _joined(store: TraceStore, records: Iterable[TraceRecord]) -> TraceStore:
+    for record in records:
+        store = put(store, record)
+    return evolve(store, remarks=())

@@ -190,7 +190,7 @@ class Tracing:
         session = self._sessions.pop(session_id, None)
         if session is not None:
             self._unload(session)
-            self.shelf.flush()
+            self.shelf.flush_soon()
 
     def close(self) -> None:
         """Everything ends; what is under way is not seen any more."""
@@ -237,7 +237,7 @@ class Tracing:
             )
         session.assembly = session.in_force = None
         session.profile_text = ""
-        self.shelf.flush()
+        self.shelf.flush_soon()
 
     def _point_to_failure(self, session: _Session, event: JsonObject) -> None:
         if session.record is None:

@@ -3,8 +3,11 @@
 import json
 from typing import Any
 
+from attrs import evolve
+
 from tavern_trace import (
     Draw,
+    LegacyRecord,
     StoreLimits,
     TraceStore,
     audits_document,
@@ -35,6 +38,26 @@ def test_index_is_the_recorded_one(given: Any) -> None:
     store = put(TraceStore(), record_from_json(given.sample("record_2_request_observed")))
     found = index_document(store, "session-demo")
     assert json_stringify(found) == json_stringify(given.sample("index"))
+
+
+def test_legacy_record_without_a_capture_id_is_listed_beside_a_record_without_one(
+    given: Any,
+) -> None:
+    document = dict(given.sample("record_2_request_observed"))
+    document["audit"] = {**document["audit"], "captureId": None}
+    record = evolve(record_from_json(document), legacy_capture_id=None)
+    assert record.capture_id is None
+    old = LegacyRecord(
+        id="old",
+        session_id="session-demo",
+        recorded_at_ms=1,
+        status="assembled",
+        content_status="available",
+        audit_only=False,
+        document={"id": "old"},
+    )
+    found = index_document(put(TraceStore(), record), "session-demo", [old])
+    assert [row["id"] for row in found["records"]] == ["old", record.id]
 
 
 def test_index_of_all_statuses_is_the_recorded_one(given: Any) -> None:

@@ -68,7 +68,8 @@ def index_document(
     id: turn, step and attempt do not identify anything.
     """
     records = store.records(session_id)
-    captured = {record.capture_id for record in records} | {record.id for record in records}
+    names = ((record.id, record.capture_id) for record in records)
+    captured = {name for pair in names for name in pair if name is not None}
     rows = {
         one.id: (one.recorded_at_ms, _legacy_row(one))
         for one in legacy

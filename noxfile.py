@@ -164,11 +164,14 @@ def oracle(session: nox.Session) -> None:
 
 @nox.session(default=False)
 def dsh(session: nox.Session) -> None:
-    """Run the loader in the real host, which npm brings; `-- -k WORD` for some of the tests."""
+    """Run the loader in the real host, which npm brings; `-- figures` measures what it costs."""
     if shutil.which("npm") is None:
         session.skip("npm is needed to install DSH: there is no `npm` on the path")
     install(session, *PACKAGES)
     session.run("python", "-m", "tests.dsh._install")
+    if session.posargs == ["figures"]:
+        session.run("python", "-m", "tests.dsh.figures")
+        return
     # The contract of the HTTP API holds through the host's web server, too.
     folders = ("tests/dsh", "packages/tavern-loader/tests/http")
     session.run("pytest", *folders, *session.posargs, env={"TAVERN_DSH_TESTS": "1"})

@@ -17,6 +17,8 @@ from tavern_compiler import (
     Variables,
     expand_macros,
 )
+from tavern_compiler._macro_lexer import tokenize
+from tavern_compiler._macro_parser import _Parser, _plain_names
 
 TEXT_COUNTS = {
     MacroProfile.NEW: 20_000,
@@ -163,3 +165,14 @@ def test_no_text_takes_long_or_becomes_large(name: str, profile: MacroProfile) -
     found = expand_macros(HOSTILE[name], CONTEXT, MacroSettings(profile=profile))
     assert time.process_time() - started < 10
     assert len(found.text) <= len(HOSTILE[name]) + 8 * 1024 * 1024
+
+
+def test_short_way_to_read_plain_names_gives_what_the_reader_gives() -> None:
+    read_shortly = 0
+    for text in texts(20_000):
+        shortly = _plain_names(text)
+        if shortly is not None:
+            read_shortly += "{{" in text
+            tokens = tokenize(text)
+            assert shortly == (_Parser(text, tokens).parse(), len(tokens)), text
+    assert read_shortly > 200

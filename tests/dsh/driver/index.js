@@ -108,6 +108,22 @@ class Driver {
         return this.ctx.get('webServer').port;
     }
 
+    /** Begin to time every assembly, all plugins included. */
+    watch() {
+        this.timings = [];
+        this.ctx.on('system-prompt/assemble', async (assembly, context, next) => {
+            const begun = performance.now();
+            const result = await next();
+            this.timings.push(performance.now() - begun);
+            return result;
+        }, { prepend: true });
+    }
+
+    /** @returns the milliseconds of every assembly since the last time this was asked */
+    timed() {
+        return this.timings.splice(0);
+    }
+
     /** Put something in the way of one agent. */
     rig({ session, kind }) {
         RIGS[kind](this.#agent(session).ctx);

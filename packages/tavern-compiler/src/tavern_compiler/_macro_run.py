@@ -45,6 +45,7 @@ class Run:
     ) -> None:
         """Copy the stores; nothing the caller gave is changed. `without` is lower-cased."""
         self.context = context
+        self.place = context.place
         self.rows = rows
         self.limits = limits
         self.without = without
@@ -62,8 +63,12 @@ class Run:
         self._exhausted_by = "MACRO_STEP_LIMIT"
         self._codes: set[str] = set()
         self._untold = 0
-        self._local = Store(context.variables.local, self.spend)
-        self._shared = Store(context.variables.shared, self.spend)
+        self.start_with(context.variables)
+
+    def start_with(self, variables: Variables) -> None:
+        """Take other stores than the context's."""
+        self._local = Store(variables.local, self.spend)
+        self._shared = Store(variables.shared, self.spend)
 
     def enter(self, height: int) -> None:
         """Begin a macro with so many inside each other. Raises LimitRefusal beyond a limit."""
@@ -109,7 +114,7 @@ class Run:
         self.step(1)
         self.drawn += 1
         purpose = f"{name}@{self.span[0]}"
-        number = dice(f"{self.context.place}:{purpose}" if self.context.place else purpose)
+        number = dice(f"{self.place}:{purpose}" if self.place else purpose)
         if not 0 <= number < 1:
             message = f"dice give at least 0 and below 1, not {number}"
             raise ValueError(message)

@@ -73,14 +73,16 @@ def pair_tags(
     `step` is told how many tags were compared.
     """
     items = [Item(node) for node in complete_macros(nodes)]
+    named = [item for item in items if item.node.name and item.node.variable is None]
+    if not any(is_closing(text, item.node) for item in named):
+        return items
     tags = [
         _Tag(item, node.name.lower(), is_closing(text, node),
              takes_scope(node.name, len(node.arguments)))
-        for item in items
-        if (node := item.node).name and node.variable is None
+        for item in named
+        for node in (item.node,)
     ]  # fmt: skip
-    if any(tag.closing for tag in tags):
-        _pair(tags, step)
+    _pair(tags, step)
     inside = -1
     kept = []
     for item in items:

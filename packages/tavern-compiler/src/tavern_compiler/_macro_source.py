@@ -67,6 +67,8 @@ class Rewriting:
 
 def rewrite(text: str) -> Rewriting:
     """Bring old forms into the one that is parsed: `<USER>`, `{{time_UTC+2}}`."""
+    if "<" not in text and "_" not in text:
+        return Rewriting(text)
     pieces: list[str] = []
     edits: list[_Edit] = []
     copied = size = 0

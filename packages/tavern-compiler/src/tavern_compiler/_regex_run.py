@@ -14,7 +14,7 @@ from tavern_compiler._macro_run import Run
 from tavern_compiler._regex_gate import reason_to_skip
 from tavern_compiler._regex_template import Group, Match, NotTextError, Whole, read_template
 from tavern_compiler.macro_context import MacroContext, Variables
-from tavern_compiler.macros import MARKS, at_path, expand_in, run_of
+from tavern_compiler.macros import at_path, expand_in, has_marks, run_of
 from tavern_compiler.regex_values import (
     ScriptCall,
     ScriptLists,
@@ -217,7 +217,7 @@ class _Script:
         return value
 
     def _expanded(self, text: str, context: MacroContext, field: str, purpose: str) -> str:
-        if MARKS.isdisjoint(text):
+        if not has_marks(text):
             return text
         path = f"{self.path}/{field}"
         return self.at.expanded(text, context, path, f"{self.path}:{purpose}")

@@ -21,7 +21,7 @@ from tavern_compiler.macros import (
     Expansion,
     MacroProfile,
     MacroSettings,
-    expand_macros,
+    expand_at,
     names_only,
 )
 from tavern_compiler.parts import Part
@@ -77,13 +77,16 @@ class Job:
         """Give the macros' values: the persona is shown once only."""
         return self.context if consumed.persona is None else self.without_persona
 
-    def expand(self, text: str, context: MacroContext, consumed: Consumed) -> Expansion:
-        """Expand the macros of a text, with the variables as they are by then."""
-        variables = consumed.variables
-        if "{" in text and variables is not context.variables:
-            context = evolve(context, variables=variables)
-        expansion = expand_macros(text, context, self.macro_settings)
-        if "{" in text and (self.alone or self.rules.shares_variables):
+    def expand(
+        self, text: str, context: MacroContext, variables: Variables, place: str
+    ) -> Expansion:
+        """Expand the macros of a text, with the variables as they are by then.
+
+        `place` is what dice are told of: it names the text and not its number among the parts, so
+        that one more entry of lore changes no other's luck.
+        """
+        expansion = expand_at(text, context, self.macro_settings, variables, place)
+        if self.alone or self.rules.shares_variables:
             return expansion
         return evolve(expansion, variables=variables)
 

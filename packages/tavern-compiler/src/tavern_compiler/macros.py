@@ -26,8 +26,6 @@ from tavern_format import Diagnostic
 MACROS: tuple[Macro, ...] = (*CORE, *STATE, *TIME, *VARIABLES)
 """All rows of SillyTavern 1.19's new engine."""
 _ROWS = rows_by_name(MACROS)
-MARKS = frozenset("{}<")
-"""A text without any of these has no macro, old or new, and nothing to unescape."""
 
 
 class MacroProfile(StrEnum):
@@ -88,19 +86,19 @@ class MacroSettings:
     """Names and aliases of macros that are not executed."""
     limits: MacroLimits = field(factory=MacroLimits)
     profile: MacroProfile = MacroProfile.NEW
+    left_out: frozenset[str] = field(init=False, repr=False, eq=False)
+    """`without` in lower case."""
     rows: Rows = field(init=False, repr=False, eq=False)
     """By lower-cased name and alias."""
+
+    @left_out.default
+    def _lowered(self) -> frozenset[str]:
+        return frozenset(name.lower() for name in self.without)
 
     @rows.default
     def _all_rows(self) -> Rows:
         rows = {**_ROWS, **rows_by_name(self.macros)}
-        left_out = self.left_out
-        return {name: row for name, row in rows.items() if name not in left_out}
-
-    @property
-    def left_out(self) -> frozenset[str]:
-        """Give `without` in lower case."""
-        return frozenset(name.lower() for name in self.without)
+        return {name: row for name, row in rows.items() if name not in self.left_out}
 
 
 _DEFAULTS = MacroSettings()
@@ -120,17 +118,37 @@ def expand_macros(
     >>> expand_macros("{{char}} greets {{User}}.", MacroContext(user="Bo", char="Aria")).text
     'Aria greets Bo.'
     """
-    if "{" not in text and "}" not in text and "<" not in text:
+    if not has_marks(text):
         shown = trim(text) if settings.profile is MacroProfile.DSH_TAVERN else text
         return Expansion(text=shown, variables=context.variables)
+    return _expansion(run_of(context, settings), context, text, settings)
+
+
+def expand_at(
+    text: str, context: MacroContext, settings: MacroSettings, variables: Variables, place: str
+) -> Expansion:
+    """Do the same with other variables and another place than the context's: for many texts."""
+    if not has_marks(text):
+        return Expansion(text=text, variables=variables)
     run = run_of(context, settings)
-    shown = expand_in(run, context, text, settings.profile)
+    run.place = place
+    run.start_with(variables)
+    return _expansion(run, context, text, settings)
+
+
+def _expansion(run: Run, context: MacroContext, text: str, settings: MacroSettings) -> Expansion:
     return Expansion(
-        text=shown,
-        used=tuple(_use(noted) for noted in run.noted),
+        text=expand_in(run, context, text, settings.profile),
+        used=tuple(map(_use, run.noted)),
         variables=run.variables(),
         diagnostics=run.told(),
     )
+
+
+def has_marks(text: str) -> bool:
+    """Tell whether a text can hold a macro, old or new, or anything to unescape."""
+    # Three searches in C: a set of signs would be asked about every single one.
+    return "{" in text or "}" in text or "<" in text
 
 
 def _expand_new(run: Run, context: MacroContext, text: str) -> str:

@@ -132,17 +132,18 @@ def name_parts(parts: Iterable[Part], first: int = 0) -> tuple[Part, ...]:
     'pmp-dsh-tavern:part:0000:preset:prompts_3_content'
     """
     kept = (part for part in parts if part.text)
-    return tuple(
-        Part(
-            name=_name(ordinal, part.sources[0]),
-            text=part.text,
-            sources=part.sources,
-            provenance=part.provenance,
+    labels: dict[tuple[SourceKind, str], str] = {}
+    named = []
+    for ordinal, part in enumerate(kept, start=first):
+        source = part.sources[0]
+        key = source.kind, source.field
+        label = labels.get(key) or labels.setdefault(key, _label(source))
+        name = f"{PART_PREFIX}{ordinal:0{_ORDINAL_DIGITS}}:{label}"
+        named.append(
+            Part(name=name, text=part.text, sources=part.sources, provenance=part.provenance)
         )
-        for ordinal, part in enumerate(kept, start=first)
-    )
+    return tuple(named)
 
 
-def _name(ordinal: int, source: PartSource) -> str:
-    label = _NOT_IN_NAMES.sub("_", f"{source.kind}:{source.field}")
-    return f"{PART_PREFIX}{ordinal:0{_ORDINAL_DIGITS}}:{label}"
+def _label(source: PartSource) -> str:
+    return _NOT_IN_NAMES.sub("_", f"{source.kind}:{source.field}")

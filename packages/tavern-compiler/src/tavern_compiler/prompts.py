@@ -164,20 +164,17 @@ def _has_override(job: Job, consumed: Consumed, override: Override) -> bool:
 
 
 def _own_text(job: Job, consumed: Consumed, placed: PlacedPrompt) -> _Shown:
-    own = job.expand(placed.prompt.content, job.context_after(consumed), consumed)
-    return _Shown(
-        own,
-        (_prompt_source(job, placed),),
-        diagnostics=at_path(own.diagnostics, f"{placed.path}/content"),
-    )
+    path = f"{placed.path}/content"
+    own = job.expand(placed.prompt.content, job.context_after(consumed), consumed.variables, path)
+    return _Shown(own, (_prompt_source(job, placed),), diagnostics=at_path(own.diagnostics, path))
 
 
 def _override_text(job: Job, consumed: Consumed, placed: PlacedPrompt, name: str) -> _Shown:
     """Put the card's text in place of the prompt's; `{{original}}` brings that back in."""
     own = _own_text(job, consumed, placed)
     context = evolve(job.context_after(consumed), original=own.expansion.text)
-    after = evolve(consumed, variables=own.expansion.variables)
-    shown = job.expand(job.texts[name], context, after)
+    path = f"/character/{FIELD_PATHS[name]}"
+    shown = job.expand(job.texts[name], context, own.expansion.variables, path)
     keeps = any(use.name == "original" for use in shown.used)
     found = _overridden(job, placed, name, shown, keeps=keeps)
     if not keeps:
@@ -191,7 +188,8 @@ def _composed_text(job: Job, consumed: Consumed, placed: PlacedPrompt, name: str
     """Write the prompt into the card's text first, and run the macros of both together."""
     own, text = placed.prompt.content, job.texts[name]
     composed = _ORIGINAL.sub(lambda _: own, text)
-    shown = job.expand(composed, job.context_after(consumed), consumed)
+    path = f"/character/{FIELD_PATHS[name]}"
+    shown = job.expand(composed, job.context_after(consumed), consumed.variables, path)
     return _overridden(job, placed, name, shown, keeps=bool(_ORIGINAL.search(text)))
 
 

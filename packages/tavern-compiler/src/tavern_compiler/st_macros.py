@@ -14,7 +14,7 @@ from typing import Any
 from attrs import evolve, field, frozen
 
 from tavern_compiler.macro_context import MacroContext, Variables
-from tavern_compiler.macros import MARKS, MacroSettings, expand_macros
+from tavern_compiler.macros import MacroSettings, expand_macros, has_marks
 from tavern_compiler.regex_values import ScriptRun, ScriptUse
 from tavern_format import Diagnostic, Placement
 
@@ -174,7 +174,7 @@ def expand_with(context: MacroContext, settings: MacroSettings = _DEFAULTS) -> E
 
     def expand(text: str, scope: MacroContext, state: object) -> Expanded:
         variables = state if isinstance(state, Variables) else context.variables
-        if MARKS.isdisjoint(text):
+        if not has_marks(text):
             return Expanded(text=text, state=variables)
         own = evolve(in_scope(context, scope), variables=variables)
         done = expand_macros(text, own, settings)

@@ -68,7 +68,7 @@ FIELD_PATHS: Mapping[str, str] = {
 def field_step(job: Job, consumed: Consumed, name: str) -> Step:
     """Emit one field of the card."""
     path = f"/character/{FIELD_PATHS[name]}"
-    expansion = job.expand(job.texts[name], job.names, consumed)
+    expansion = job.expand(job.texts[name], job.names, consumed.variables, path)
     remark = FIELD_REMARKS.get(name)
     return Step(
         consumed=evolve(consumed, fields=consumed.fields | {name}, variables=expansion.variables),
@@ -90,15 +90,16 @@ def _emptied(used: tuple[MacroUse, ...], path: str) -> Iterator[Diagnostic]:
 
 def persona_step(job: Job, consumed: Consumed, placement: str) -> Step:
     """Emit the user's description."""
-    expansion = job.expand(job.persona, job.names, consumed)
+    path = "/user/description"
+    expansion = job.expand(job.persona, job.names, consumed.variables, path)
     part = part_of(expansion, source_of(job, SourceKind.USER, "description", job.persona))
     persona = placement if part.text else ""
     return Step(
         consumed=evolve(consumed, persona=persona, variables=expansion.variables),
         parts=(part,),
         diagnostics=(
-            *at_path(expansion.diagnostics, "/user/description"),
-            *_emptied(expansion.used, "/user/description"),
+            *at_path(expansion.diagnostics, path),
+            *_emptied(expansion.used, path),
         ),
     )
 
@@ -113,11 +114,14 @@ def lore_step(job: Job, consumed: Consumed, side: LoreSide) -> Step:
         if lore_side(job, entry) is not side:
             continue
         if entry.text is None:
-            expansion = job.expand(entry.content, context, evolve(consumed, variables=variables))
+            identity = f"/lore/{job.given.qualified_id(entry)}"
+            expansion = job.expand(entry.content, context, variables, identity)
         else:
             expansion = Expansion(text=entry.text, variables=variables)
         variables = expansion.variables
-        parts.append(part_of(expansion, _lore_source(job, entry), *contributors(job, expansion)))
+        source = _lore_source(job, entry)
+        more = contributors(job, expansion) if expansion.used else ()
+        parts.append(part_of(expansion, source, *more))
         diagnostics += at_path(expansion.diagnostics, f"/lore/{place}/content")
     return Step(
         consumed=evolve(consumed, lore=consumed.lore | {side}, variables=variables),

@@ -116,9 +116,12 @@ def test_a_change_that_is_refused_leaves_the_selection(opened: Installation) -> 
 
 
 def test_a_forgotten_session_begins_anew(opened: Installation) -> None:
-    opened.library.set_selection("s", Selection(preset_id="p"))
-    opened.library.forget_session("s")
-    assert not opened.library.has_selection("s")
+    for name in ("s", "t"):
+        bound = Selection(preset_id="p", lore_channel=LoreChannel.LATE)
+        opened.library.set_selection(name, bound)
+    opened.library.forget_sessions(["s", "unknown"])
+    assert opened.library.session_ids() == ("t",)
+    assert opened.stores.extras.read().document["sessions"] == {"t": {"loreChannel": "late"}}
 
 
 def test_with_damaged_selections_nothing_is_bound_by_guess(

@@ -23,7 +23,7 @@ from tavern_loader.domain.session_selections import (
     with_channel,
     with_selection,
     without_resource,
-    without_session,
+    without_sessions,
 )
 from tavern_loader.errors import StoreError
 
@@ -115,7 +115,8 @@ def test_a_deleted_resource_is_unbound_from_every_session(kind: Kind, left: dict
 
 def test_a_session_can_be_forgotten() -> None:
     document = with_selection({"schemaVersion": 2, "sessions": {}}, "s", BOUND, "T0")
-    assert without_session(document, "s") == {"schemaVersion": 2, "sessions": {}}
+    assert without_sessions(document, {"s"}) == {"schemaVersion": 2, "sessions": {}}
+    assert without_sessions(document, {"t"}) is document
 
 
 def test_a_lore_channel_takes_place_only_where_it_is_not_the_usual_one() -> None:

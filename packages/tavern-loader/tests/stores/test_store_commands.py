@@ -194,6 +194,19 @@ def test_bind_gives_a_session_and_all_new_ones_their_resources(
     assert shell.json("bind", "--session", "s2")["selection"]["userId"] == kept["Ann"]
 
 
+def test_sessions_that_are_gone_can_be_forgotten(
+    shell: Shell, home: Path, kept: dict[str, str]
+) -> None:
+    assert kept
+    for session_id in ("s1", "s2", "s3"):
+        shell.text("bind", "--session", session_id, "--preset", "Plain")
+    keep_log(home, "s1", as_log(SPOKEN))
+    assert shell.json("forget", "--session", "s3", "--session", "s9") == {"forgotten": ["s3"]}
+    assert shell.text("forget", "--gone") == "1 of 2 sessions forgotten\ns2\n"
+    assert shell.text("bind", "--session", "s1").splitlines()[1].split()[1] == "Plain"
+    assert shell.run("forget")[0] == 2
+
+
 def test_books_are_bound_to_their_owners(shell: Shell, kept: dict[str, str]) -> None:
     told = shell.json("bind", "--books-of-character", "Maren", "--world-book", "River")
     assert told == {

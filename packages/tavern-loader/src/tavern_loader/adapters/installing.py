@@ -174,9 +174,11 @@ def _take_out(profile: Profile) -> Iterator[str]:
     manifest = profile.manifest()
     if manifest is not None and (changed := without_bridge(manifest)) != manifest:
         backup = read_or_none(profile.bridge / BACKUP)
-        # What was never touched by anybody else gets its very bytes back.
-        same = backup is not None and object_or_none(backup) == changed
-        write_whole(profile.manifest_file, backup if same and backup else dump_object(changed))
+        old = None if backup is None else object_or_none(backup)
+        # What nobody else has touched meanwhile gets its very bytes back.
+        untouched = old is not None and with_bridge(old) == manifest
+        data = backup if untouched and backup is not None else dump_object(changed)
+        write_whole(profile.manifest_file, data)
         yield f"took {BRIDGE} out of {profile.manifest_file}"
     for path in (profile.link, profile.bridge):
         if os.path.lexists(path):

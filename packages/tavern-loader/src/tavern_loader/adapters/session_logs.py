@@ -55,6 +55,11 @@ class LoggedHost(NoHost):
             raise HostError("SESSION_LOG_UNREADABLE", "the log of the session holds nothing")
         return {"meta": rows[0], "events": rows[1:]}
 
+    def logged_ids(self) -> frozenset[str]:
+        """Name all sessions that have a log."""
+        found = (folder for name in _NAMES for folder in self._sessions.glob(f"*/*/{name}"))
+        return frozenset(path.parent.name for path in found)
+
     def _find(self, session_id: str) -> Path | None:
         try:
             require_session_id(session_id)

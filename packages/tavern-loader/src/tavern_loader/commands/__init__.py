@@ -17,6 +17,7 @@ MODULES: Mapping[str, str] = {
     "export": "resource_commands",
     "delete": "resource_commands",
     "bind": "bind_command",
+    "forget": "forget_command",
     "active": "active_command",
     "trace": "trace_command",
     "serve": "serve_command",

@@ -7,7 +7,7 @@ Source: the plugin contract, sections E1 and F.
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from typing import Any
 
 from attrs import evolve
@@ -143,18 +143,25 @@ def with_selection(
         "updatedAt": now,
     }
     if len(done["sessions"]) > MAX_SESSIONS:
-        message = f"more than {MAX_SESSIONS} sessions have something bound"
+        message = (
+            f"more than {MAX_SESSIONS} sessions have something bound: forget those that are gone"
+        )
         raise StoreError("SESSION_SELECTION_LIMIT_REACHED", message)
     return done
 
 
-def without_session(document: dict[str, Any], session_id: str) -> dict[str, Any]:
-    """Forget what a session has bound."""
+def session_ids(document: JsonObject) -> tuple[str, ...]:
+    """List the sessions of a file, in its order."""
+    return tuple(object_of(document.get("sessions")))
+
+
+def without_sessions(document: dict[str, Any], gone: Container[str]) -> dict[str, Any]:
+    """Forget sessions, in the file of selections or in the extras."""
     sessions = object_of(document.get("sessions"))
-    return {
-        **document,
-        "sessions": {key: one for key, one in sessions.items() if key != session_id},
-    }
+    if not any(one in gone for one in sessions):
+        return document
+    kept = {key: one for key, one in sessions.items() if key not in gone}
+    return {**document, "sessions": kept}
 
 
 def without_resource(document: dict[str, Any], kind: Kind, gone: str, now: str) -> dict[str, Any]:

@@ -93,11 +93,10 @@ def resources_of(done: StepResult) -> dict[str, Any]:
 
 
 def _activity(done: StepResult, book_id: str) -> dict[str, Any]:
-    fired = [one.entry for one in done.match.activated if one.entry.book == book_id]
-    sent = set(done.profile.active_lore)
+    fired = {one.entry.qualified for one in done.match.activated if one.entry.book == book_id}
     return {
         "matchedEntryCount": len(fired),
-        "activeEntryIds": [one.qualified for one in fired if one.qualified in sent],
+        "activeEntryIds": [one for one in done.profile.active_lore if one in fired],
     }
 
 

@@ -6,7 +6,7 @@ Owns the freeze of a session's selection at its first sight. What a selection st
 Source: the plugin contract, sections E1 and F.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from tavern_loader.domain import session_selections, templates
 from tavern_loader.domain.documents import Kind
@@ -92,11 +92,19 @@ class Library:
             after = change(before)
             return before if after == known else self._keep(session_id, after)
 
-    def forget_session(self, session_id: str) -> None:
-        """Drop what a session has bound: at its next sight it begins anew. Raises StoreError."""
+    def session_ids(self) -> tuple[str, ...]:
+        """List the sessions that have been seen. Raises StoreError."""
+        return session_selections.session_ids(self._stores.selections.read().document)
+
+    def forget_sessions(self, session_ids: Iterable[str]) -> None:
+        """Drop what sessions have bound: at their next sight they begin anew. Raises StoreError."""
+        gone = frozenset(session_ids)
         with self._stores.exclusive():
             self._stores.selections.change(
-                lambda document: session_selections.without_session(document, session_id)
+                lambda document: session_selections.without_sessions(document, gone)
+            )
+            self._stores.extras.change(
+                lambda extras: session_selections.without_sessions(extras, gone)
             )
 
     def unbind_everywhere(self, kind: Kind, gone: str) -> None:

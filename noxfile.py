@@ -139,8 +139,8 @@ def minimums(session: nox.Session) -> None:
 
 @nox.session(default=False)
 def fuzz(session: nox.Session) -> None:
-    """Search for inputs that break the pure packages; `TAVERN_FUZZ_EXAMPLES` sets the budget."""
-    packages = ("tavern-format", "tavern-matcher", "tavern-compiler", "tavern-trace")
+    """Search for inputs that break a package; `TAVERN_FUZZ_EXAMPLES` sets the budget."""
+    packages = tuple(PACKAGES)
     install(session, *packages)
     tests = [f"packages/{package}/tests" for package in packages]
     env = {"TAVERN_FUZZ_EXAMPLES": os.environ.get("TAVERN_FUZZ_EXAMPLES", "2000")}

@@ -1,10 +1,15 @@
 """The messages of the link: their parameters, and that a part that fails holds up no other."""
 
+import time
 from typing import Any
 
 import pytest
 
+from tavern_loader.app import host_methods
 from tavern_loader.errors import LoaderError, ParametersError, StoreError
+from tavern_loader.service.library import Library
+from tavern_loader.service.roleplay import Roleplay
+from tavern_loader.service.tracing import Tracing
 from tests.step_scene import StepScene, card
 
 SESSION = {"id": "s", "header": {}, "seq": 0}
@@ -82,8 +87,6 @@ def test_wrong_parameters_are_named(
 def test_every_method_but_the_first_waits_for_the_host_to_introduce_itself(
     scene: StepScene,
 ) -> None:
-    from tavern_loader.app import host_methods
-
     assert set(host_methods(scene.home, scene.host).methods) == {"initialize"}
     assert set(scene.app.methods) == {
         "initialize", "session/start", "session/sync", "session/event", "session/end", "assemble",
@@ -113,9 +116,6 @@ def test_a_step_brings_a_locked_session_back_into_its_sandbox(scene: StepScene) 
 def test_a_part_that_fails_holds_up_no_other(
     scene: StepScene, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    from tavern_loader.service.roleplay import Roleplay
-    from tavern_loader.service.tracing import Tracing
-
     def fail(*_: object) -> None:
         raise StoreError("NOT_NOW", "the disk is full")
 
@@ -133,8 +133,6 @@ def test_a_part_that_fails_holds_up_no_other(
 def test_a_selection_that_cannot_be_kept_is_told_in_the_answer(
     scene: StepScene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from tavern_loader.service.library import Library
-
     session = scene.session()
 
     def fail(*_: object) -> None:
@@ -164,3 +162,32 @@ def test_settings_of_the_host_count(scene: StepScene, tmp_path: Any) -> None:
     scene.session().say("Hello.")
     scene.call("shutdown")
     assert (tmp_path / "elsewhere" / "tavern-trace-records.json").exists()
+
+
+# --- the HTTP side ------------------------------------------------------------------------------
+
+
+def test_a_request_of_the_hosts_web_server_is_answered(scene: StepScene) -> None:
+    head = {"stream": 1, "method": "GET", "target": "/pmp-dsh-tavern/api/v1/presets"}
+    address = {"address": "127.0.0.1", "port": 4}
+    headers = [["host", "127.0.0.1:4"]]
+    inline = scene.app.inline
+    inline["http/request"]({**head, "headers": headers, "remote": address, "local": address})
+    inline["http/end"]({"stream": 1})
+    end = time.monotonic() + 20
+    while ("http/done" not in told(scene)) and time.monotonic() < end:
+        time.sleep(0.01)
+    assert told(scene) == ["http/head", "http/chunk", "http/done"]
+    assert scene.host.asked[0][2]["status"] == 200
+    scene.app.close()
+
+
+def told(scene: StepScene) -> list[str]:
+    return [one[1] for one in scene.host.asked if one[0] == "tell"]
+
+
+def test_requests_before_the_host_has_introduced_itself_are_left(scene: StepScene) -> None:
+    app = host_methods(scene.home, scene.host)
+    app.inline["http/request"]({"stream": 1})
+    app.close()
+    assert scene.host.asked == []

@@ -225,6 +225,19 @@ def test_records_say_what_changed(session: ModelSession) -> None:
     assert second.changes.previous_id == first.id
 
 
+def test_of_too_many_sessions_that_wait_the_oldest_are_given_up(
+    scene: StepScene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tavern_trace.record.MAX_PENDING_SESSIONS", 2)
+    for name in ("one", "two", "three"):
+        session = scene.session(name)
+        begin(session)
+        session.request()
+        session.log("assistant/attempt", turn=1, step=1)
+    found = [scene.records(name)[0].status.value for name in ("one", "two", "three")]
+    assert found == ["superseded-unconfirmed", "assembled", "assembled"]
+
+
 def test_a_question_that_was_not_answered_is_in_the_next_audit(session: ModelSession) -> None:
     session.insert("Hello.")
     session.begin_turn()

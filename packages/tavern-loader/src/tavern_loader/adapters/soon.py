@@ -25,13 +25,6 @@ class Soon:
                 self._timer.daemon = True
                 self._timer.start()
 
-    def cancel(self) -> None:
-        """Do not do what was asked for; work that has begun goes on."""
-        with self._lock:
-            if self._timer is not None:
-                self._timer.cancel()
-                self._timer = None
-
     def _run(self, work: Callable[[], None]) -> None:
         with self._lock:
             self._timer = None

@@ -1,0 +1,155 @@
+"""Records between two writings, and work that is done a moment later."""
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from threading import Event
+
+import pytest
+from attrs import define, field
+
+from tavern_loader.adapters.soon import Soon
+from tavern_loader.errors import StoreError
+from tavern_loader.service.trace_shelf import MAX_UNWRITTEN, TraceShelf
+from tavern_trace import (
+    CaptureIdentity,
+    TraceRecord,
+    TraceStore,
+    begin_failed,
+    dump_store,
+    load_store,
+    put,
+)
+
+
+@define
+class File:
+    data: bytes | None = None
+    is_full: bool = False
+    writes: int = 0
+    on_write: Callable[[], None] = field(default=lambda: None)
+
+    def revision(self) -> object:
+        return None if self.data is None else (self.writes, len(self.data))
+
+    def read(self) -> bytes | None:
+        return self.data
+
+    def write(self, data: bytes) -> None:
+        if self.is_full:
+            raise StoreError("STORE_UNWRITABLE", "no room")
+        self.on_write()
+        self.data = data
+        self.writes += 1
+
+    def exclusive(self) -> AbstractContextManager[None]:
+        @contextmanager
+        def held() -> Iterator[None]:
+            yield
+
+        return held()
+
+
+@define
+class Shelf:
+    file: File = field(factory=File)
+    said: list[str] = field(factory=list)
+    shelf: TraceShelf = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self.shelf = TraceShelf(file=self.file, complain=self.said.append)
+
+    def written(self) -> list[str]:
+        return [] if self.file.data is None else [row.id for row in load_store(self.file.data).rows]
+
+
+def record(identity: str, at_ms: int = 0) -> TraceRecord:
+    return begin_failed(
+        CaptureIdentity(record_id=identity, session_id="s", turn=1, step=1, attempt=1, at_ms=at_ms)
+    )
+
+
+def test_records_that_wait_are_read_with_the_others() -> None:
+    held = Shelf()
+    held.shelf.put(record("a"))
+    held.shelf.flush()
+    held.shelf.put(record("b"))
+    assert held.written() == ["a"]
+    assert [row.id for row in held.shelf.store().rows] == ["a", "b"]
+
+
+def test_nothing_new_is_not_written() -> None:
+    held = Shelf()
+    held.shelf.flush()
+    held.shelf.put(record("a"))
+    held.shelf.flush_soon()
+    held.shelf.flush()
+    assert held.file.writes == 1
+
+
+def test_too_many_that_wait_are_written_at_once() -> None:
+    held = Shelf()
+    for number in range(MAX_UNWRITTEN + 1):
+        held.shelf.put(record(str(number)))
+    assert len(held.written()) == MAX_UNWRITTEN + 1
+
+
+def test_a_full_disk_loses_nothing() -> None:
+    held = Shelf()
+    held.file.is_full = True
+    held.shelf.put(record("a"))
+    held.shelf.flush()
+    assert held.said == ["the trace is not written: STORE_UNWRITABLE"]
+    assert [row.id for row in held.shelf.store().rows] == ["a"]
+    held.file.is_full = False
+    held.shelf.flush()
+    assert held.written() == ["a"]
+
+
+def test_what_another_process_wrote_is_joined() -> None:
+    held = Shelf()
+    held.shelf.put(record("a"))
+    held.shelf.flush()
+    held.file.write(dump_store(put(TraceStore(), record("other"))))
+    held.shelf.put(record("b"))
+    held.shelf.flush()
+    assert held.written() == ["other", "b"]
+
+
+def test_a_record_that_changes_while_it_is_written_is_written_again() -> None:
+    held = Shelf()
+    held.shelf.put(record("a"))
+    held.file.on_write = lambda: held.shelf.put(record("a", at_ms=7))
+    held.shelf.flush()
+    held.file.on_write = lambda: None
+    held.shelf.flush()
+    assert held.file.data is not None
+    (row,) = load_store(held.file.data).rows
+    assert row.record is not None
+    assert row.record.recorded_at_ms == 7
+
+
+@pytest.mark.parametrize("data", [b"", b"{", b'{"schemaVersion": 9, "records": []}'])
+def test_a_file_that_is_not_understood_stays(data: bytes) -> None:
+    held = Shelf()
+    held.file.data = data
+    for identity in ("a", "b"):
+        held.shelf.put(record(identity))
+        held.shelf.flush()
+    assert held.file.data == data
+    assert len(held.said) == 1
+    assert [row.id for row in held.shelf.store().rows] == ["a", "b"]
+
+
+def test_work_is_done_once_for_all_who_ask_meanwhile() -> None:
+    done: list[int] = []
+    finished = Event()
+
+    def work() -> None:
+        done.append(1)
+        finished.set()
+
+    soon = Soon(0.05)
+    soon(work)
+    soon(work)
+    assert finished.wait(5)
+    assert done == [1]

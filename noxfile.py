@@ -65,7 +65,10 @@ def unit(session: nox.Session, package: str) -> None:
 
 @nox.session(python=PYTHONS)
 def integration(session: nox.Session) -> None:
-    """Run the tests of the whole tree: boundaries, determinism, packaging, README, pipeline."""
+    """Run the tests of the whole tree: boundaries, determinism, packaging, README, pipeline.
+
+    With `TAVERN_DATA` set to a folder, its character cards are tried, too.
+    """
     install(session, *PACKAGES)
     session.run("pytest", "tests", *session.posargs)
 

@@ -162,16 +162,22 @@ class StepScene:
         """Read the records of a session from the disk."""
         return self.trace().records(session_id)
 
+    def settle(self) -> None:
+        """Let everything be done and written that waits."""
+        service = self.app.service
+        assert service is not None
+        assert service.background is not None
+        service.background.drain()
+        service.tracing.shelf.flush()
+
     def trace(self) -> TraceStore:
         """Read all records from the disk, once what waits is written."""
-        assert self.app.service is not None
-        self.app.service.tracing.shelf.flush()
+        self.settle()
         return load_store((self.home / STORAGE / "tavern-trace-records.json").read_bytes())
 
     def kept_texts(self) -> str:
         """Read everything that lies in the stores, once what waits is written."""
-        assert self.app.service is not None
-        self.app.service.tracing.shelf.flush()
+        self.settle()
         files = [path for path in self.home.rglob("*") if path.is_file()]
         return "\n".join(path.read_bytes().decode("utf-8", "replace") for path in files)
 

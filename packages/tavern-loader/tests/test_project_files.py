@@ -137,6 +137,12 @@ def test_odd_metadata_is_as_none() -> None:
     assert shown(project(chat=said)) == ["system: M Bo", "user: x"]
 
 
+def test_a_chat_without_a_first_line_has_no_metadata() -> None:
+    line = json.dumps({"name": "Bo", "is_user": True, "mes": "x", "send_date": "today"})
+    bare = SourceFile(name="chat.jsonl", data=line.encode())
+    assert shown(project(chat=bare)) == ["system: M Bo", "user: x"]
+
+
 def test_scripts_of_card_and_preset_run_where_sillytavern_runs_them() -> None:
     scripts = (
         script("/^b/g", "B", 1),

@@ -301,6 +301,7 @@ def test_decisions_are_a_sequence_made_on_demand() -> None:
     assert (first == second, hash(first) == hash(second)) == (True, True)
     assert first.decisions != first.decisions[:1]
     assert repr(first) == "<MatchResult: 1 fired (b:7)>"
+    assert repr(first.decisions) == "<Decisions: 2 entries>"
 
 
 @pytest.mark.parametrize(

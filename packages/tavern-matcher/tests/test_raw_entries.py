@@ -210,9 +210,11 @@ def test_plugin_profile_knows_no_loops_and_takes_rolls_of_zero(scan: Scan, fired
 
 def test_role_of_a_depth_block_is_kept_as_it_is_written(scan: Scan) -> None:
     base = {"constant": True, "content": "x", "position": 4, "depth": 4}
-    roles: tuple[Any, ...] = (7, "1", 1, True, None, 0, 7)
+    roles: tuple[Any, ...] = (7, "1", 1, True, None, 0, 7, [])
     entries = [base | {"uid": at, "role": role, "order": -at} for at, role in enumerate(roles)]
-    blocks = scan(entries).placement.at_depth
+    result = scan(entries)
+    assert hash(result) == hash(scan(entries))
+    blocks = result.placement.at_depth
     assert [
         (repr(one.stored_role), one.role.name, [text.entry.uid for text in one.texts])
         for one in blocks
@@ -222,6 +224,7 @@ def test_role_of_a_depth_block_is_kept_as_it_is_written(scan: Scan) -> None:
         ("1", "USER", [2]),
         ("True", "USER", [3]),
         ("0", "SYSTEM", [5, 4]),
+        ("[]", "SYSTEM", [7]),
     ]
 
 

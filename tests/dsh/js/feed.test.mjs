@@ -78,6 +78,19 @@ test('what was dropped is told as soon as there is room', () => {
     assert.deepEqual(it.sent.map(([method]) => method), ['session/sync']);
 });
 
+test('a session that began before Python is told of when it comes', () => {
+    const it = scene();
+    it.link.isUp = false;
+    it.feed.started(it.session, 'resume');
+    assert.deepEqual(it.sent, []);
+    it.link.isUp = true;
+    it.feed.reset({ events: [] });
+    it.feed.reset({ events: [] });
+    assert.deepEqual(it.sent.map(([method, { source }]) => [method, source]), [
+        ['session/sync', undefined], ['session/start', 'resume'], ['session/sync', undefined],
+    ]);
+});
+
 test('a long log comes in pieces', () => {
     const it = scene(Array.from({ length: 5 }, (_, seq) => splice(seq, 'x'.repeat(400_000))));
     it.feed.sync(it.session);

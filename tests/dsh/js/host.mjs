@@ -28,8 +28,8 @@ export class FakeHost {
         this.disposers.push(start());
     }
 
-    inject([service], use) {
-        if (this[service] !== undefined) use(this);
+    inject(services, use) {
+        if (services.every(service => this[service] !== undefined)) use(this);
     }
 
     on(event, listener, { prepend = false } = {}) {

@@ -77,7 +77,7 @@ def _declined(given: CompileInput) -> Iterator[tuple[str, str]]:
 def _formats(preset: Preset) -> Iterator[Diagnostic]:
     for attribute, neutral in _NEUTRAL_FORMATS.items():
         if getattr(preset, attribute) not in (None, "", neutral):
-            message = f"The preset's {attribute} is not executed yet: the text stands as it is."
+            message = f"The preset's {attribute} is not executed: the text stands as it is."
             yield Diagnostic(
                 "FORMAT_NOT_EXECUTED", Severity.WARNING, f"/preset/{attribute}", message
             )

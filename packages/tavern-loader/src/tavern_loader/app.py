@@ -12,6 +12,7 @@ from typing import Protocol
 
 from attrs import define, evolve, field
 
+from tavern_loader.adapters.background import Background
 from tavern_loader.adapters.clock import SystemClock
 from tavern_loader.adapters.hosting import complain
 from tavern_loader.adapters.late_http import MESSAGES, HttpSide, LateHttp
@@ -35,8 +36,10 @@ from tavern_loader.service.trace_shelf import TraceShelf
 from tavern_loader.service.tracing import Tracing
 from tavern_trace import Privacy, StoreLimits
 
-TRACE_DELAY_S = 0.5
-"""How long a record may wait to be written."""
+RECORD_DELAY_S = 0.1
+"""How long a record waits to be made: a step that follows at once goes first."""
+WRITE_DELAY_S = 0.4
+"""How long records wait to be written, for all sessions at once."""
 Inline = Callable[[JsonObject], None]
 
 
@@ -123,19 +126,21 @@ def _join(home: Path, host: Host, settings: HostSettings) -> tuple[HostService, 
         max_profile_bytes=settings.max_profile_bytes,
         budget_tokens=settings.budget_tokens,
     )
+    background = Background(installation.clock, RECORD_DELAY_S, complain)
     shelf = TraceShelf(
         file=StoredBytes(storage, TRACE_RECORDS),
         limits=_trace_limits(settings),
         complain=complain,
         lock=RLock(),
         file_lock=RLock(),
-        later=Soon(TRACE_DELAY_S),
+        later=Soon(WRITE_DELAY_S),
+        catch_up=background.drain,
     )
     service = HostService(
         steps=steps,
         tracing=Tracing(
             shelf=shelf,
-            clock=installation.clock,
+            clock=background,
             identities=installation.identities,
             privacy=Privacy(settings.privacy),
             is_on=settings.is_traced,
@@ -143,6 +148,7 @@ def _join(home: Path, host: Host, settings: HostSettings) -> tuple[HostService, 
         roleplay=roleplay,
         history_messages=settings.bounds.scan_messages,
         complain=complain,
+        background=background,
     )
     opened = partial(_open_http, installation, host, rules, service, settings)
     return service, LateHttp(opened, host.tell, complain)

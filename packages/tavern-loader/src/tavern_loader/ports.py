@@ -3,7 +3,7 @@
 Must not name a file, a socket or a library.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
@@ -100,4 +100,16 @@ class BytesFile(Protocol):
 
     def exclusive(self) -> AbstractContextManager[None]:
         """Keep other writers out, those of other processes included. Raises StoreError."""
+        ...
+
+
+class Background(Protocol):
+    """Somebody who does work that nobody waits for, in the order in which it was handed in."""
+
+    def submit(self, work: Callable[[], object]) -> None:
+        """Add a piece of work. Returns at once, as long as not far too much is waiting."""
+        ...
+
+    def drain(self) -> object:
+        """Wait until all that was added is done."""
         ...

@@ -125,6 +125,7 @@ def test_a_part_that_fails_holds_up_no_other(
         monkeypatch.setattr(kind, name, fail)
     session.say("Hello.")
     assert session.parts == ["Maren runs the night ferry."]
+    scene.settle()
     said = capfd.readouterr().err
     assert said.count("NOT_NOW") > 2
     assert "disk" not in said

@@ -2,11 +2,13 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from threading import Event
 
 import pytest
 from attrs import define, field
 
+from tavern_loader.adapters.background import Background
 from tavern_loader.adapters.soon import Soon
 from tavern_loader.errors import StoreError
 from tavern_loader.service.trace_shelf import MAX_UNWRITTEN, TraceShelf
@@ -153,3 +155,72 @@ def test_work_is_done_once_for_all_who_ask_meanwhile() -> None:
     soon(work)
     assert finished.wait(5)
     assert done == [1]
+
+
+# --- work that nobody waits for ----------------------------------------------------------------
+
+
+@define
+class Ticking:
+    at_ms: int = 0
+
+    def now_ms(self) -> int:
+        self.at_ms += 1
+        return self.at_ms
+
+
+def test_work_is_done_in_order_and_knows_when_it_was_handed_in() -> None:
+    done: list[tuple[str, int]] = []
+    background = Background(Ticking(), 60, lambda _: None)
+    for name in "abc":
+        background.submit(lambda name=name: done.append((name, background.now_ms())))  # type: ignore[misc]
+    assert done == []
+    assert background.drain()
+    assert done == [("a", 1), ("b", 2), ("c", 3)]
+    assert background.now_ms() == 4
+
+
+def test_work_is_done_without_being_asked_for() -> None:
+    finished = Event()
+    background = Background(Ticking(), 0.01, lambda _: None)
+    background.submit(finished.set)
+    assert finished.wait(5)
+    assert background.drain()
+
+
+def test_work_that_fails_is_told_and_ends_nothing() -> None:
+    said: list[str] = []
+    done: list[int] = []
+
+    def fail(error: Exception) -> None:
+        raise error
+
+    background = Background(Ticking(), 0, said.append)
+    background.submit(partial(fail, StoreError("FULL", "a text")))
+    background.submit(partial(fail, ValueError("a text")))
+    background.submit(partial(done.append, 1))
+    assert background.drain()
+    assert done == [1]
+    assert said == [
+        "a part of a message failed: FULL",
+        "a part of a message failed: ValueError",
+    ]
+
+
+def test_whoever_hands_in_too_much_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tavern_loader.adapters.background.MAX_WAITING", 2)
+    done: list[int] = []
+    background = Background(Ticking(), 60, lambda _: None)
+    for number in range(9):
+        background.submit(partial(done.append, number))
+    assert background.drain()
+    assert done == list(range(9))
+
+
+def test_waiting_for_slow_work_has_an_end() -> None:
+    go_on = Event()
+    background = Background(Ticking(), 0, lambda _: None)
+    background.submit(lambda: go_on.wait(5))
+    assert not background.drain(0.05)
+    go_on.set()
+    assert background.drain()

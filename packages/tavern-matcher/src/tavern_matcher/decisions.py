@@ -24,7 +24,7 @@ from tavern_matcher.scan_text import NO_TEXT
 _LARGE = 10**15
 
 
-@define(eq=False)
+@define(eq=False, repr=False)
 class Decisions(Sequence[Decision]):
     """One decision for every entry of the index, in the order of visiting; made when asked for.
 
@@ -67,6 +67,9 @@ class Decisions(Sequence[Decision]):
 
     def __hash__(self) -> int:
         return hash(tuple(self))
+
+    def __repr__(self) -> str:
+        return f"<Decisions: {len(self)} entries>"
 
     def of(self, entry: EntryId) -> Decision:
         """Give the decision about one entry. Raises LookupError if the index has none."""

@@ -149,6 +149,9 @@ class KeyReader:
         return text if case_sensitive else text.lower()
 
     def _read(self, written: str, case_sensitive: bool, whole_words: bool, raw: bool) -> Key:  # noqa: FBT001
+        if raw and written and trim(written) == written:
+            # Nothing to trim: it is the very key that is searched.
+            return self.read(written, case_sensitive=case_sensitive, whole_words=whole_words)
         text = trim(written) if self.rules.trims_keys and not raw else written
         if not text or not (raw or trim(text)):
             return Key(written, KeyKind.BLANK if written or raw else KeyKind.NEVER)
@@ -156,9 +159,6 @@ class KeyReader:
         verdict = self._classify(text) if text.startswith("/") else None
         fault = None
         if isinstance(verdict, JsRegexSource):
-            if raw:
-                # No white space around it, then: it is the very pattern that is searched.
-                return self.read(written, case_sensitive=case_sensitive, whole_words=whole_words)
             return self._read_regex(written, verdict, dynamic=dynamic)
         if isinstance(verdict, NotRegex):
             fault = RegexFault(code=verdict.code, reason=verdict.reason, invalid=True)

@@ -47,7 +47,7 @@ class Activated:
     """None where the entry has none; a text where the book has one, which is no number's equal."""
     role: Role = Role.SYSTEM
     """Who says it at a depth; the system where the book has no role that there is."""
-    stored_role: object = field(default=_STORED_ROLE, repr=False)
+    stored_role: object = field(default=_STORED_ROLE, repr=False, hash=False)
     """The role as the book has it: SillyTavern keeps the blocks of a depth apart by it."""
     outlet_name: str = ""
     expanded: str = field(default="", repr=False)
@@ -63,7 +63,7 @@ class DepthBlock:
     depth: float | str | None = field(eq=comparable)
     """Messages from the end; None for the block of an entry without a depth, which means 4."""
     role: Role
-    stored_role: object = field(default=_STORED_ROLE, repr=False)
+    stored_role: object = field(default=_STORED_ROLE, repr=False, hash=False)
     """As in `Activated`; in a block without a role that there is, SillyTavern sends nothing."""
     texts: tuple[Activated, ...]
 

@@ -80,6 +80,8 @@ def freeze(value: object, path: str = "", depth: int = 0) -> Json:
     """
     if value is None or isinstance(value, str | bool | int | float):
         return value
+    if isinstance(value, FrozenObject):
+        return value  # what is in it was frozen before it
     if depth >= MAX_NESTING:
         raise SchemaError("NESTED_TOO_DEEP", f"more than {MAX_NESTING} levels", path=path)
     if isinstance(value, Mapping):

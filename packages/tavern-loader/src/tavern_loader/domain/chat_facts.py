@@ -31,7 +31,7 @@ class ChatFacts:
 
 def chat_facts(chat: Chat | None, file_name: str) -> ChatFacts:
     """Read the facts of a chat; `file_name` without its extension is how a chat is called."""
-    if chat is None:
+    if chat is None or chat.header is None:
         return ChatFacts()
     metadata = chat.header.metadata
     variables, timed = metadata.get("variables"), metadata.get("timedWorldInfo")

@@ -8,6 +8,8 @@ export class Feed {
     #events = new Set();
     #replay = new Set();
     #dirty = new Set();
+    /** Sessions that began before Python was there, and how. */
+    #untold = new Map();
 
     /** @param {{link: object, sessions: object, agents: object, notices: object}} parts */
     constructor({ link, sessions, agents, notices }) {
@@ -23,12 +25,24 @@ export class Feed {
         this.#events = new Set(events);
         this.#replay = new Set(replay);
         this.#dirty.clear();
-        for (const session of this.sessions.list()) this.sync(session);
+        for (const session of this.sessions.list()) {
+            this.sync(session);
+            if (this.#untold.has(session.id)) this.#tellStart(session, this.#untold.get(session.id));
+        }
+        this.#untold.clear();
     }
 
     started(session, source) {
+        if (!this.link.isUp) {
+            this.#untold.set(session.id, source);
+            return;
+        }
         // What its log says comes first: it decides what the start means.
         this.sync(session);
+        this.#tellStart(session, source);
+    }
+
+    #tellStart(session, source) {
         this.tell('session/start', session, () => ({ source }));
     }
 
@@ -40,6 +54,7 @@ export class Feed {
 
     ended(session) {
         this.#dirty.delete(session.id);
+        this.#untold.delete(session.id);
         this.link.tell('session/end', { sessionId: session.id });
     }
 

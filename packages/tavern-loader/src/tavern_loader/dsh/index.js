@@ -10,6 +10,7 @@ import { API_PATH, HttpGate } from './http.js';
 import { Lapses } from './lapses.js';
 import { Link, PROTOCOL } from './link.js';
 import { Notices } from './notices.js';
+import { startAhead } from './processes.js';
 import { dshHome, pythonStart } from './python.js';
 import { Restarts } from './restarts.js';
 import { readSettings } from './settings.js';
@@ -17,14 +18,22 @@ import { hookSteps } from './step.js';
 import { Locks, hookTools } from './tools.js';
 
 export const name = 'tavern-loader';
-export const inject = ['systemPrompt', 'agents', 'sessions'];
 
+// Not declared as `inject`: Python starts while the host is still making these.
+const NEEDED = ['systemPrompt', 'agents', 'sessions'];
+// Known before Python says so: a step that begins while it starts must have the places for its parts.
+const SECTIONS = [{ name: 'pmp-dsh-tavern:profile', order: 10 }, { name: 'rp:policy', order: 45 }];
 const DEFAULT_HISTORY_MESSAGES = 128;
 
-export async function apply(ctx, config) {
+/** Start Python while the host is still loading: a plugin is loaded long before it is applied. */
+export function prepare(python) {
+    startAhead(pythonStart({ python }));
+}
+
+export function apply(ctx, config) {
     const notices = new Notices(ctx.logger);
     try {
-        await new Bridge(ctx, config, notices).open();
+        new Bridge(ctx, config, notices).begin();
     } catch (error) {
         notices.say(`the plugin cannot work in this host: ${error.stack}`);
     }
@@ -32,50 +41,67 @@ export async function apply(ctx, config) {
 
 class Bridge {
     #sections = new Set();
+    #handlers = {};
+    /** What Python said of itself, and what there is to tell it of; each may come first. */
+    #hello;
+    #open;
 
     constructor(ctx, config, notices) {
-        const { agents, sessions } = ctx;
         const { settings, remarks } = readSettings(config);
         remarks.forEach(remark => notices.say(remark));
         this.ctx = ctx;
         this.notices = notices;
-        this.limits = { historyMessages: DEFAULT_HISTORY_MESSAGES };
-        this.locks = new Locks(sessions);
+        this.settings = settings;
         this.lapses = new Lapses(notices);
-        const handlers = {};
         this.link = new Link({
-            handlers, settings, notices,
+            handlers: this.#handlers, settings, notices,
             restarts: new Restarts(),
             start: () => pythonStart(settings),
             greeting: () => greeting(ctx, settings),
             onReady: hello => this.#greeted(hello),
             onGone: () => this.http.reset(),
-            onRoom: () => this.feed.refreshAll(),
+            onRoom: () => this.#open?.feed.refreshAll(),
         });
         this.http = new HttpGate({ link: this.link });
-        this.feed = new Feed({ link: this.link, sessions, agents, notices });
-        this.asker = new Asker({ link: this.link, feed: this.feed, lapses: this.lapses, settings });
-        this.commands = new Commands({ asker: this.asker, notices });
-        Object.assign(handlers, hostCalls({ ctx, agents, sessions, locks: this.locks }), this.http.handlers);
+        Object.assign(this.#handlers, this.http.handlers);
     }
 
-    async open() {
+    begin() {
         const { ctx } = this;
         // First of all, so that it runs whatever happens later: a child that lives keeps the host alive.
         ctx.effect(() => () => this.link.dispose(), 'tavern-loader: Python');
-        this.#watchSessions();
-        this.#attempt('steps', () => hookSteps({ ...this, sessions: ctx.sessions }));
-        this.#with('tools', inner => hookTools({ ctx: inner, asker: this.asker, locks: this.locks }));
-        this.#with('commands', inner => inner.effect(() => this.commands.open(inner.commands)));
-        this.#with('webServer', inner => inner.effect(() => inner.webServer.register({
+        // The boot does not wait for Python; the first question does.
+        this.link.begin();
+        this.#with(NEEDED, inner => this.#openIn(inner));
+        this.#with(['webServer'], inner => inner.effect(() => inner.webServer.register({
             kind: 'prefix', path: API_PATH, handler: (request, response) => this.http.handle(request, response),
         })));
-        // The host waits for this: Python is there before the first step.
-        await this.link.begin();
     }
 
-    #watchSessions() {
-        const { ctx, feed } = this;
+    /** The host has sessions and agents. */
+    #openIn(ctx) {
+        const { link, notices, lapses, settings } = this;
+        const { agents, sessions, systemPrompt } = ctx;
+        const limits = { historyMessages: DEFAULT_HISTORY_MESSAGES };
+        const locks = new Locks(sessions);
+        const feed = new Feed({ link, sessions, agents, notices });
+        const asker = new Asker({ link, feed, lapses, settings });
+        const commands = new Commands({ asker, notices });
+        Object.assign(this.#handlers, hostCalls({ ctx, agents, sessions, locks }));
+        this.#watchSessions(ctx, feed);
+        this.#attempt('steps', () => hookSteps({ ctx, asker, feed, sessions, limits }));
+        this.#with(['tools'], inner => hookTools({ ctx: inner, asker, locks }), ctx);
+        this.#with(['commands'], inner => inner.effect(() => commands.open(inner.commands)), ctx);
+        ctx.effect(() => () => {
+            this.#open = undefined;
+            this.#sections.clear();
+        });
+        this.#open = { feed, commands, limits, systemPrompt };
+        SECTIONS.forEach(section => this.#anchor(section));
+        this.#introduce();
+    }
+
+    #watchSessions(ctx, feed) {
         ctx.on('agent/session-start', ({ agent, source }) => feed.started(agent.session, source));
         ctx.on('session/event', (session, event) => feed.happened(session, event));
         ctx.on('session/disposed', session => {
@@ -85,22 +111,31 @@ class Bridge {
     }
 
     #greeted(hello) {
-        this.limits.historyMessages = hello.historyMessages ?? DEFAULT_HISTORY_MESSAGES;
-        for (const section of hello.sections ?? []) this.#anchor(section);
-        this.commands.want(hello.commands);
-        this.feed.reset(hello);
+        this.#hello = hello;
+        this.#introduce();
+    }
+
+    /** Both sides are there: do what Python wants, and tell it everything. */
+    #introduce() {
+        if (this.#hello === undefined || this.#open === undefined) return;
+        const { historyMessages = DEFAULT_HISTORY_MESSAGES, sections = [], commands } = this.#hello;
+        this.#open.limits.historyMessages = historyMessages;
+        for (const section of sections) this.#anchor(section);
+        this.#open.commands.want(commands);
+        this.#open.feed.reset(this.#hello);
     }
 
     /** Register an empty section: a place for what Python answers. */
     #anchor({ name: section, order }) {
         if (this.#sections.has(section)) return;
         this.#sections.add(section);
-        this.#attempt(`section ${section}`, () => this.ctx.systemPrompt.section({ name: section, order, text: '' }));
+        this.#attempt(`section ${section}`, () => this.#open.systemPrompt.section({ name: section, order, text: '' }));
     }
 
-    /** Do something as soon as the host has a service, and again when it comes back. */
-    #with(service, use) {
-        this.#attempt(service, () => this.ctx.inject([service], inner => this.#attempt(service, () => use(inner))));
+    /** Do something as soon as the host has services, and again when they come back. */
+    #with(services, use, ctx = this.ctx) {
+        const what = services.join(', ');
+        this.#attempt(what, () => ctx.inject(services, inner => this.#attempt(what, () => use(inner))));
     }
 
     #attempt(what, action) {

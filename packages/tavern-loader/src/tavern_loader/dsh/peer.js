@@ -1,7 +1,7 @@
 // One Python process, and JSON-RPC 2.0 with it over its standard streams. Knows no method.
-import { spawn } from 'node:child_process';
 import { LineReader, encode } from './lines.js';
 import { Outbox } from './outbox.js';
+import { pythonProcess } from './processes.js';
 
 const METHOD_NOT_FOUND = -32601;
 const INTERNAL_ERROR = -32603;
@@ -47,9 +47,7 @@ export class Peer {
      */
     constructor(start, owner) {
         this.owner = owner;
-        this.child = spawn(start.command, start.args, {
-            stdio: ['pipe', 'pipe', 'pipe'], env: start.env, cwd: start.cwd, windowsHide: true,
-        });
+        this.child = pythonProcess(start);
         this.closed = new Promise(resolve => { this.child.once('close', resolve); });
         this.outbox = new Outbox(this.child.stdin, owner.onRoom);
         this.child.once('error', error => this.#end(`it cannot be run: ${error.message}`));

@@ -17,7 +17,7 @@ from tavern_loader.domain.call_settings import Refusal
 from tavern_loader.domain.names import PROFILE_ORDER, PROFILE_SECTION
 from tavern_loader.domain.session import SessionFacts
 from tavern_loader.errors import LoaderError, ParametersError
-from tavern_loader.ports import Cancellation, JsonObject
+from tavern_loader.ports import Background, Cancellation, JsonObject
 from tavern_loader.service import roleplay, session_state, tracing
 from tavern_loader.service.answers import answer_to_json
 from tavern_loader.service.compiling import Lapse
@@ -51,6 +51,8 @@ class HostService:
     """As many messages of a session's history are asked for."""
     complain: Callable[[str], None]
     """Told of a part that failed: a code, no text."""
+    background: Background | None = None
+    """Does what no step waits for; None: it is done at once."""
 
     @property
     def methods(self) -> Mapping[str, Handler]:
@@ -77,6 +79,8 @@ class HostService:
         """Write what is not written yet."""
         for live in self._states.all:
             self._each(partial(self.steps.end_turn, live.facts.id))
+        if self.background is not None:
+            self.background.drain()
         self._each(self.tracing.close)
 
     @property
@@ -90,6 +94,13 @@ class HostService:
                 part()
             except LoaderError as error:
                 self.complain(f"a part of a message failed: {error.code}")
+
+    def _trace(self, part: Callable[[], object]) -> None:
+        """Do a part of the trace, behind those before it."""
+        if self.background is None:
+            self._each(part)
+        else:
+            self.background.submit(part)
 
     # --- sessions ------------------------------------------------------------------------
 
@@ -134,7 +145,7 @@ class HostService:
         header = read.object_or_none("requestHeader")
         live = self._states.sync(session, events, is_first=is_first, is_last=is_last)
         if is_last:
-            self.tracing.on_sync(live.facts, header)
+            self._trace(partial(self.tracing.on_sync, live.facts, header))
         self.roleplay.on_sync(session, events, is_first=is_first)
 
     def _session_event(self, params: JsonObject, _: Cancellation) -> None:
@@ -142,19 +153,16 @@ class HostService:
         session_id, event = read.text("sessionId"), read.nested("event")
         event_type = event.text("type")
         self._states.observe(session_id, event.values)
-        parts = [
-            partial(self.tracing.on_event, session_id, event.values),
-            partial(self.roleplay.on_event, session_id, event.values),
-        ]
+        self._trace(partial(self.tracing.on_event, session_id, event.values))
         if event_type == TURN_END:
-            parts.insert(1, partial(self.steps.end_turn, session_id))
-        self._each(*parts)
+            self._each(partial(self.steps.end_turn, session_id))
+        self._each(partial(self.roleplay.on_event, session_id, event.values))
 
     def _session_end(self, params: JsonObject, _: Cancellation) -> None:
         session_id = Parameters(params).text("sessionId")
+        self._trace(partial(self.tracing.on_session_end, session_id))
         self._each(
             partial(self.steps.end_turn, session_id),
-            partial(self.tracing.on_session_end, session_id),
             partial(self.roleplay.on_session_end, session_id),
             partial(self._states.end, session_id),
         )
@@ -183,7 +191,7 @@ class HostService:
             contexts=tuple(_assembled_texts(read.each("contexts"))),
             variables={name: value for name, value in variables.items() if isinstance(value, str)},
         )
-        self.tracing.on_assembled(facts, turn, step, assembly)
+        self._trace(partial(self.tracing.on_assembled, facts, turn, step, assembly))
 
     def _pre_step(self, params: JsonObject, _: Cancellation) -> None:
         read = Parameters(params)
@@ -198,17 +206,17 @@ class HostService:
         refusal = None if read.object_or_none("refused") is None else _refusal(read)
         if refusal is None:
             run = self.steps.run_of(facts.id, *place)
-            self._each(partial(self.tracing.on_request, facts, *place, run))
+            self._trace(partial(self.tracing.on_request, facts, *place, run))
         configured = self.steps.configure(read.session(), place, config, refusal)
-        self._each(partial(self.tracing.on_configured, facts.id, configured))
+        self._trace(partial(self.tracing.on_configured, facts.id, configured))
         return {"config": configured.config}
 
     def _request_error(self, params: JsonObject, _: Cancellation) -> None:
-        self.tracing.on_request_error(self._facts(Parameters(params)))
+        self._trace(partial(self.tracing.on_request_error, self._facts(Parameters(params))))
 
     def _agent_error(self, params: JsonObject, _: Cancellation) -> None:
         facts, (turn, step) = self._place(Parameters(params))
-        self.tracing.on_agent_error(facts, turn, step)
+        self._trace(partial(self.tracing.on_agent_error, facts, turn, step))
 
     def _stream(self, params: JsonObject, _: Cancellation) -> None:
         read = Parameters(params)
@@ -223,16 +231,10 @@ class HostService:
             messages=tuple(_sent_messages(read.each("messages"))),
         )
         cut = read.whole_or_none("logCutSeq")
-        self._each(
-            partial(
-                self.tracing.on_stream,
-                facts,
-                request,
-                read.objects("surface"),
-                facts.seq - 1 if cut is None else cut,
-            ),
-            partial(self.steps.settle, facts.id),
-        )
+        surface = read.objects("surface")
+        sent_at = facts.seq - 1 if cut is None else cut
+        self._trace(partial(self.tracing.on_stream, facts, request, surface, sent_at))
+        self._each(partial(self.steps.settle, facts.id))
 
     # --- tools and commands --------------------------------------------------------------
 

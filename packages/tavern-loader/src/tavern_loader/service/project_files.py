@@ -119,7 +119,7 @@ def project_files(
 def _scene(request: CompileRequest, found: Resources, now: datetime) -> _Scene:
     user = user_of(request, found.chat)
     card = found.card or CharacterCard()
-    messages = found.chat.messages if found.chat else ()
+    messages = tuple(found.chat.messages) if found.chat else ()
     facts = chat_facts(found.chat, stem(request.chat.name) if request.chat else "")
     return _Scene(
         request=request,

@@ -42,6 +42,8 @@ class TraceShelf:
     """Held while the file is read or written."""
     later: Callable[[Callable[[], None]], None] | None = None
     """Does what it is given in a moment, once for all who ask until then; None: nobody waits."""
+    catch_up: Callable[[], object] = field(default=lambda: None)
+    """Called before records are read: sees to it that what has happened is in them."""
     _store: TraceStore | None = field(default=None, init=False)
     """What the file held when it was last read or written."""
     _revision: object = field(default=None, init=False)
@@ -61,6 +63,7 @@ class TraceShelf:
 
     def store(self) -> TraceStore:
         """Give all records, those of other processes included."""
+        self.catch_up()
         with self.file_lock:
             return _joined(self._read(), self._fresh())
 

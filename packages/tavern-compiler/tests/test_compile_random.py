@@ -26,6 +26,7 @@ from tavern_compiler import (
     compile_profile,
     diff,
 )
+from tavern_compiler._text import to_utf8
 from tavern_format import Position, parse_card, parse_preset
 from tavern_matcher import SeededDice
 
@@ -188,7 +189,7 @@ def test_odd_inputs_neither_crash_nor_differ() -> None:
     assert len(found) > INPUT_COUNT / 2
     for before, after in pairwise(found):
         changes = diff(before, after)
-        old, new = (one.system_text.encode("utf-8", "replace") for one in (before, after))
+        old, new = (to_utf8(one.system_text) for one in (before, after))
         common = changes.common_prefix_bytes
         assert old[:common] == new[:common]
         assert (changes.first_difference is None) or common < len(new)

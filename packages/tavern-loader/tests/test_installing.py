@@ -80,6 +80,7 @@ def test_folder_holds_what_the_host_needs_and_names_the_environment(made: Profil
     ]
     assert made.installed() == {
         "python": PYTHON,
+        "arguments": ["-P", "-m", "tavern_loader", "host"],
         "bridge": str(bridge_source() / "index.js"),
         "version": "0.1.0",
     }

@@ -13,6 +13,7 @@ async function scene(onTell) {
     const told = [];
     const link = {
         isUp: true,
+        async begin() { it.begun = (it.begun ?? 0) + 1; },
         tell(method, params) {
             told.push([method, params]);
             setImmediate(() => onTell(method, params, it));
@@ -133,6 +134,7 @@ test('without Python there is a plain refusal', async () => {
     const answer = await send(it.port);
     assert.deepEqual([answer.status, JSON.parse(answer.body).code], [503, 'TAVERN_HOST_UNAVAILABLE']);
     assert.equal(answer.headers['cache-control'], 'no-store');
+    assert.equal(it.begun, 1);
     it.close();
 });
 

@@ -53,7 +53,7 @@ for (const [version, shape] of Object.entries(SHAPES)) {
         };
         const result = await host.waterfall('system-prompt/assemble', assembly, { agent, signal }, async () => assembly);
         assert.deepEqual(result.sections.map(section => section.name), [
-            'pmp-dsh-tavern:part:0000:preset:x', 'pmp-dsh-tavern:part:0001:preset:x', 'rest',
+            'pmp-dsh-tavern:part:0000:preset:x', 'pmp-dsh-tavern:part:0001:preset:x', 'rp:policy', 'rest',
         ]);
         assert.match(result.sections[0].text, /claimed=\['pending words'\]/);
         assert.equal((await told(session.id, 'assemble')).history[0].content[0].text, 'inherited');

@@ -106,6 +106,8 @@ def value_number(value: object) -> float:
 
 def result_text(value: object) -> str:
     """Turn a macro's result into text: nothing is "", lists and objects are JSON."""
+    if isinstance(value, str):
+        return value
     if value is None:
         return ""
     if isinstance(value, Mapping | list | tuple):

@@ -7,6 +7,7 @@ Source: SillyTavern 1.19.0, public/scripts/macros/engine/MacroCstWalker.js and M
 """
 
 from collections.abc import Callable
+from typing import ParamSpec
 
 from attrs import evolve
 
@@ -14,9 +15,9 @@ from tavern_compiler._js_json import NestedTooDeepError, result_text
 from tavern_compiler._js_random import string_hash
 from tavern_compiler._macro_call import Call, dedent
 from tavern_compiler._macro_nodes import Node, Value
-from tavern_compiler._macro_parser import parse
+from tavern_compiler._macro_parser import parse, plain_names
 from tavern_compiler._macro_raw import Piece, end_of, raw_text
-from tavern_compiler._macro_run import LimitRefusal, Run
+from tavern_compiler._macro_run import LimitRefusal, Run, Span
 from tavern_compiler._macro_scopes import Item, Scope, pair_tags
 from tavern_compiler._macro_shorthand import OPERATIONS
 from tavern_compiler._macro_source import Source, finish, rewrite
@@ -25,6 +26,8 @@ from tavern_compiler._text import trim
 from tavern_compiler.macro_context import MacroContext
 from tavern_compiler.macro_fields import field_text, prepared
 from tavern_compiler.macro_table import Macro
+
+Given = ParamSpec("Given")
 
 
 class Evaluation:
@@ -97,6 +100,9 @@ class Evaluation:
         text = source.text
         if "{{" not in text or self.run.exhausted:
             return text
+        plain = plain_names(text)
+        if plain is not None:
+            return self._walk_plain(source, *plain)
         pieces: list[str] = []
         copied = 0
         for item in self._items(source):
@@ -108,6 +114,22 @@ class Evaluation:
                 pieces.append(text[node.start : copied])
             else:
                 pieces.append(self._macro(source, node, item.scope))
+        pieces.append(text[copied:])
+        return "".join(pieces)
+
+    def _walk_plain(self, source: Source, nodes: list[Node], token_count: int) -> str:
+        """Replace macros that are names: there are no tags to pair, and nothing is inside them."""
+        text = source.text
+        try:
+            self.run.step(token_count)
+        except LimitRefusal as refusal:
+            self._refused(source.span(0, len(text)), refusal)
+            return text
+        pieces: list[str] = []
+        copied = 0
+        for node in nodes:
+            pieces += (text[copied : node.start], self._macro(source, node, None))
+            copied = node.reach
         pieces.append(text[copied:])
         return "".join(pieces)
 
@@ -140,42 +162,38 @@ class Evaluation:
             run.enter(node.height)
             if node.variable is not None:
                 return self._shorthand(source, node)
-            return self._named(source, node, scope)
+            return self._named(source, node, scope, span)
         except MacroRefusal as refusal:
             self._refused(span, refusal, node.name)
             return source.text[node.start : scope.closed if scope else end_of(node)]
         finally:
             run.depth -= 1
 
-    def _named(self, source: Source, node: Node, scope: Scope | None) -> str:
-        row = self.run.rows.get(node.name.lower())
-        lazy = row is not None and row.lazy
-        pieces = self._pieces(source, node, scope, lazy=lazy)
-        args = [piece.text for piece in pieces]
-        kept = [piece for piece in pieces if piece.start >= 0]
-        span = source.span(node.start, scope.closed if scope else end_of(node))
-        call = Call(self, source, node, tuple(args), scope)
-        self.run.span = span
-        drawn = self.run.drawn
+    def _named(self, source: Source, node: Node, scope: Scope | None, span: Span) -> str:
+        run = self.run
+        row = run.rows.get(node.name.lower())
+        pieces: list[Piece] = []
+        if node.arguments or scope:
+            lazy = row is not None and row.lazy
+            pieces = self._pieces(source, node, scope, lazy=lazy)
+            run.span = span
+        call = Call(self, source, node, tuple([piece.text for piece in pieces]), scope)
+        drawn = run.drawn
         try:
             result = self._result(node.name, row, call)
-            self.run.spend(len(result))
+            run.spend(len(result))
         except MacroRefusal as refusal:
             self._refused(span, refusal, row.name if row else node.name)
+            kept = [piece for piece in pieces if piece.start >= 0]
             return raw_text(source.text, node, kept)
         if self.listed:
-            self.run.note(
-                row.name if row else node.name,
-                span,
-                result=result,
-                drew=self.run.drawn > drawn,
-                field=row.field if row else None,
-            )
+            name, field = (node.name, None) if row is None else (row.name, row.field)
+            run.note(name, span, result=result, drew=run.drawn > drawn, field=field)
         return result
 
     def _result(self, name: str, row: Macro | None, call: "Call") -> str:
         self.run.step(0)
-        dynamic = self.dynamic(name)
+        dynamic = self.dynamic(name) if self._dynamic else None
         if dynamic is not None:
             if call.args:
                 message = "it takes no argument"
@@ -191,7 +209,7 @@ class Evaluation:
             if not parameter.takes(text):
                 message = f"its argument {parameter.name} is not of type {parameter.types[0]}"
                 raise MacroRefusal(message)
-        return self._processed(_text_of(lambda: row.value(call, self.context)))
+        return self._processed(_text_of(row.value, call, self.context))
 
     def _processed(self, text: str) -> str:
         process = self.context.post_process
@@ -231,7 +249,7 @@ class Evaluation:
         value = _once(lambda: self._value(source, variable.value))
         store = self.run.store(shared=variable.is_global)
         operation = OPERATIONS[variable.operator]
-        result = _text_of(lambda: operation(store, variable.name, value))
+        result = _text_of(operation, store, variable.name, value)
         self.run.spend(len(result))
         if self.listed:
             self.run.note(name, span, result=result, drew=self.run.drawn > drawn)
@@ -259,9 +277,9 @@ class Evaluation:
             self.run.refuse(name, span, refusal)
 
 
-def _text_of(make: Callable[[], object]) -> str:
+def _text_of(make: Callable[Given, object], *given: Given.args, **named: Given.kwargs) -> str:
     try:
-        return result_text(make())
+        return result_text(make(*given, **named))
     except NestedTooDeepError as fault:
         raise MacroRefusal(str(fault)) from fault
 

@@ -106,11 +106,6 @@ def parse(text: str, step: Callable[[int], None]) -> list[Node]:
 
     `step` is told how many tokens there are, before they are read.
     """
-    plain = _plain_names(text)
-    if plain is not None:
-        nodes, token_count = plain
-        step(token_count)
-        return nodes
     tokens = tokenize(text)
     step(len(tokens))
     return _Parser(text, tokens).parse()
@@ -121,24 +116,24 @@ _PLAIN_TOKENS = 3
 _PLAIN_NAME = re.compile(r"\{\{([a-zA-Z][a-zA-Z0-9_-]*)\}\}")
 
 
-def _plain_names(text: str) -> tuple[list[Node], int] | None:
+def plain_names(text: str) -> tuple[list[Node], int] | None:
     """Read a text in which every brace belongs to a macro that is a name and nothing else.
 
-    Most texts are of this kind; the reader gives the same nodes and as many tokens, more slowly.
+    Most texts are of this kind, and none of their macros can be a tag. `parse` gives the same nodes
+    of as many tokens, more slowly. None: the text is not of this kind.
     """
     count, odd = divmod(text.count("{"), 2)
     if odd or text.count("}") != 2 * count:
         return None
-    nodes = [
-        Node(found.start(), found.end(), found.end(), name=found[1])
-        for found in _PLAIN_NAME.finditer(text)
-    ]
-    if len(nodes) != count:
-        return None
-    starts = [node.start for node in nodes]
-    ends = [0, *(node.reach for node in nodes)]
-    gaps = sum(start > end for start, end in zip([*starts, len(text)], ends, strict=True))
-    return nodes, _PLAIN_TOKENS * count + gaps
+    nodes = []
+    token_count = _PLAIN_TOKENS * count
+    copied = 0
+    for found in _PLAIN_NAME.finditer(text):
+        start, end = found.span()
+        nodes.append(Node(start, end, end, name=found[1]))
+        token_count += start > copied
+        copied = end
+    return None if len(nodes) != count else (nodes, token_count + (copied < len(text)))
 
 
 class _Parser:

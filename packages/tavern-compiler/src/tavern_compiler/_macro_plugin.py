@@ -10,12 +10,13 @@ Source: the plugin contract, section A7.
 import math
 import re
 from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
 from attrs import frozen
 
 from tavern_compiler._js_json import plain_text
 from tavern_compiler._js_number import number_text, to_number
-from tavern_compiler._macro_run import LimitRefusal, Noted, Run
+from tavern_compiler._macro_run import LimitRefusal, Run, Span
 from tavern_compiler._macro_variables import MacroRefusal
 from tavern_compiler._text import JS_WHITE_SPACE, trim
 from tavern_compiler.macro_context import MacroContext
@@ -88,6 +89,15 @@ def _floor(number: float) -> float:
     return float(math.floor(number)) if math.isfinite(number) else number
 
 
+class _Made(NamedTuple):
+    """A macro and what is said of it."""
+
+    name: str
+    span: Span
+    field: str | None = None
+    drew: bool = False
+
+
 _Give = Callable[[_Call], str]
 _FORMS: tuple[tuple[str, str, _Give], ...] = (
     ("//", "//.*", lambda _: ""),
@@ -143,18 +153,18 @@ def _with_fields(run: Run, context: MacroContext, text: str) -> str:
         nonlocal shown
         value = "" if shown else field_text(context, "persona")
         shown = True
-        return _given(run, Noted(found["name"], found.span(), field="persona"), value)
+        return _given(run, _Made(found["name"], found.span(), field="persona"), value)
 
     def card(found: re.Match[str]) -> str:
         name = found["name"].lower()
         value = field_text(context, _ATTRIBUTES.get(name, name))
         field = _FIELD_NAMES.get(name, name) if name in asked else None
-        return _given(run, Noted(found["name"], found.span(), field=field), value)
+        return _given(run, _Made(found["name"], found.span(), field=field), value)
 
     return _FIELDS.sub(card, _PERSONA.sub(persona, text))
 
 
-def _given(run: Run, made: Noted, value: str) -> str:
+def _given(run: Run, made: _Made, value: str) -> str:
     """Count and note a value; beyond a limit the macro stays."""
     try:
         run.step(1)
@@ -172,9 +182,9 @@ def _replaced(run: Run, context: MacroContext, inside: str, start: int) -> str:
     if found is None:
         message = f"A macro at characters {span[0]}-{span[1]} is unknown to the plugin and removed."
         run.tell("MACRO_REMOVED", message)
-        return _given(run, Noted(body.partition(":")[0], span), "")
+        return _given(run, _Made(body.partition(":")[0], span), "")
     name, groups, give = found
-    made = Noted(name, span)
+    made = _Made(name, span)
     if name in run.without:
         return _kept(run, made, MacroRefusal("it is left out"), inside)
     drawn = run.drawn
@@ -185,7 +195,7 @@ def _replaced(run: Run, context: MacroContext, inside: str, start: int) -> str:
     return _given(run, made._replace(drew=run.drawn > drawn), value)
 
 
-def _kept(run: Run, made: Noted, refusal: MacroRefusal, inside: str | None = None) -> str:
+def _kept(run: Run, made: _Made, refusal: MacroRefusal, inside: str | None = None) -> str:
     """Leave a macro broken up, so that no later pass takes it for one."""
     run.refuse(made.name, made.span, refusal)
     return f"{{ {{{made.name if inside is None else inside}}} }}"

@@ -4,7 +4,8 @@ Owns counting and noting. Must not know how a text is read.
 """
 
 from datetime import datetime
-from typing import NamedTuple
+
+from attrs import frozen
 
 from tavern_compiler._macro_variables import MacroRefusal, Store
 from tavern_compiler.errors import MacroError
@@ -26,30 +27,53 @@ class LimitRefusal(MacroRefusal):
         self.code = code
 
 
-class Noted(NamedTuple):
-    """What became of one macro."""
+@frozen(kw_only=True)
+class MacroUse:
+    """One macro of a text."""
 
     name: str
-    span: Span
+    """As the table spells it; as the text does where the table does not have it."""
+    start_chars: int
+    """Code points, in the text before anything was expanded."""
+    end_chars: int
     result_chars: int | None = None
-    drew: bool = False
+    """Code points of what stands there now; None: the macro itself still does."""
     field: str | None = None
+    """The field it rendered."""
+    drew: bool = False
+    """Whether dice were thrown for it, or for a field that it rendered."""
     reason: str | None = None
+    """Why it stays as it is."""
+
+    @property
+    def expanded(self) -> bool:
+        """Whether it was replaced."""
+        return self.result_chars is not None
 
 
 class Run:
     """One expansion from its first macro to its last."""
 
-    def __init__(
-        self, context: MacroContext, rows: Rows, limits: MacroLimits, without: frozenset[str]
+    def __init__(  # noqa: PLR0913 - one value each
+        self,
+        context: MacroContext,
+        rows: Rows,
+        limits: MacroLimits,
+        without: frozenset[str],
+        *,
+        variables: Variables | None = None,
+        place: str | None = None,
     ) -> None:
-        """Copy the stores; nothing the caller gave is changed. `without` is lower-cased."""
+        """Copy the stores; nothing the caller gave is changed. `without` is lower-cased.
+
+        `variables` and `place` stand for the context's.
+        """
         self.context = context
-        self.place = context.place
+        self.place = context.place if place is None else place
         self.rows = rows
         self.limits = limits
         self.without = without
-        self.noted: list[Noted] = []
+        self.noted: list[MacroUse] = []
         self.diagnostics: list[Diagnostic] = []
         self.depth = 0
         self.drawn = 0
@@ -63,12 +87,9 @@ class Run:
         self._exhausted_by = "MACRO_STEP_LIMIT"
         self._codes: set[str] = set()
         self._untold = 0
-        self.start_with(context.variables)
-
-    def start_with(self, variables: Variables) -> None:
-        """Take other stores than the context's."""
-        self._local = Store(variables.local, self.spend)
-        self._shared = Store(variables.shared, self.spend)
+        stores = context.variables if variables is None else variables
+        self._local = Store(stores.local, self.spend)
+        self._shared = Store(stores.shared, self.spend)
 
     def enter(self, height: int) -> None:
         """Begin a macro with so many inside each other. Raises LimitRefusal beyond a limit."""
@@ -136,7 +157,17 @@ class Run:
         self, name: str, span: Span, *, result: str, drew: bool, field: str | None = None
     ) -> None:
         """Record a macro that was replaced."""
-        self.noted.append(Noted(name, span, len(result), drew, field))
+        start, end = span
+        self.noted.append(
+            MacroUse(
+                name=name,
+                start_chars=start,
+                end_chars=end,
+                result_chars=len(result),
+                field=field,
+                drew=drew,
+            )
+        )
 
     def refuse(self, name: str, span: Span, refusal: MacroRefusal) -> None:
         """Record a macro that stays as it is; a limit is said once."""
@@ -147,7 +178,8 @@ class Run:
                 return
             self._codes.add(code)
         else:
-            self.noted.append(Noted(name, span, reason=reason))
+            start, end = span
+            self.noted.append(MacroUse(name=name, start_chars=start, end_chars=end, reason=reason))
         called = f"{{{{{name}}}}}" if name else "A macro without a name"
         place = f"at characters {span[0]}-{span[1]}"
         message = f"{called} {place} is not executed and stays as it is: {reason}."

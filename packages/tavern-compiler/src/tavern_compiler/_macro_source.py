@@ -142,4 +142,6 @@ class Source:
         """Give the place of a part in the text that the caller gave."""
         if self.rewriting is None:
             return self.fixed
+        if not self.rewriting.edits:
+            return self.start + start, self.start + end
         return self.rewriting.span(self.start + start, self.start + end)

@@ -146,7 +146,7 @@ def _actions(job: Job, ordered: OrderedPrompts) -> Iterator[Action]:
     for placed in ordered.prompts:
         if placed.enabled:
             yield prompt_action(placed, job.rules)
-    yield from fallback_actions(off)
+    yield from fallback_actions(job, off)
 
 
 def _run(job: Job, actions: Iterable[Action], consumed: Consumed) -> list[Step]:

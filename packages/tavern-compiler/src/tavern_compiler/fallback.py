@@ -17,16 +17,19 @@ from tavern_compiler.steps import field_step, info, lore_step, persona_step, war
 from tavern_format import Diagnostic
 
 
-def fallback_actions(off: Mapping[Marker, str]) -> Iterator[Action]:
+def fallback_actions(job: Job, off: Mapping[Marker, str]) -> Iterator[Action]:
     """List the steps for whatever no prompt asked for; `off` has the switched-off markers' paths.
 
     The persona first, then the card's fields, then lore.
     """
-    yield lambda job, consumed: _persona_fallback(job, consumed, off)
+    if job.persona:
+        yield lambda job, consumed: _persona_fallback(job, consumed, off)
     for name in FALLBACK_FIELDS:
-        yield _field_fallback(name, off)
-    for side in LoreSide:
-        yield _lore_fallback(side, off)
+        if name in job.texts:
+            yield _field_fallback(name, off)
+    if job.lore and job.given.lore_channel is LoreChannel.SYSTEM:
+        for side in LoreSide:
+            yield _lore_fallback(side, off)
 
 
 def late_actions(channel: LoreChannel) -> Iterator[Action]:
@@ -45,7 +48,7 @@ def _late(side: LoreSide) -> Action:
 
 
 def _persona_fallback(job: Job, consumed: Consumed, off: Mapping[Marker, str]) -> Step:
-    if not job.persona or consumed.persona is not None:
+    if consumed.persona is not None:
         return Step(consumed=consumed)
     step = persona_step(job, consumed, "fallback")
     if not step.consumed.persona:
@@ -57,7 +60,7 @@ def _persona_fallback(job: Job, consumed: Consumed, off: Mapping[Marker, str]) -
 
 def _field_fallback(name: str, off: Mapping[Marker, str]) -> Action:
     def act(job: Job, consumed: Consumed) -> Step:
-        if name not in job.texts or name in consumed.fields:
+        if name in consumed.fields:
             return Step(consumed=consumed)
         step = field_step(job, consumed, name)
         return _with(step, *_switched_off(off, Marker(MarkerKind.CHARACTER, name)))
@@ -67,7 +70,7 @@ def _field_fallback(name: str, off: Mapping[Marker, str]) -> Action:
 
 def _lore_fallback(side: LoreSide, off: Mapping[Marker, str]) -> Action:
     def act(job: Job, consumed: Consumed) -> Step:
-        if side in consumed.lore or job.given.lore_channel is LoreChannel.LATE:
+        if side in consumed.lore:
             return Step(consumed=consumed)
         step = lore_step(job, consumed, side)
         return _with(

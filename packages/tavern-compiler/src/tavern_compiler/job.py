@@ -6,7 +6,7 @@ place. Must not know which steps there are.
 Source: the plugin contract, sections A4 to A7.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from attrs import evolve, field, frozen
 
@@ -42,6 +42,23 @@ class Consumed:
     `fallback`; empty: it was asked for and gives no text; None: nobody has asked for it."""
     variables: Variables = field(factory=Variables)
     """Of macros, as the parts before have left them."""
+
+    def plus(
+        self,
+        variables: Variables,
+        *,
+        fields: Iterable[str] = (),
+        lore: Iterable[str] = (),
+        persona: str | None = None,
+    ) -> "Consumed":
+        """Add what a step has shown; a persona that is there already stays where it is."""
+        # Not `evolve`: this is done for every step of every compile.
+        return Consumed(
+            fields=self.fields.union(fields) if fields else self.fields,
+            lore=self.lore.union(lore) if lore else self.lore,
+            persona=persona if self.persona is None else self.persona,
+            variables=variables,
+        )
 
 
 @frozen(kw_only=True)
@@ -121,7 +138,7 @@ def job_of(given: CompileInput, lore: tuple[NumberedLore, ...]) -> Job:
         persona=persona,
         context=context,
         names=names,
-        without_persona=evolve(context, persona=""),
+        without_persona=evolve(context, persona="") if persona else context,
         macro_settings=_settings(rules.macro_profile, context),
         alone=alone,
     )

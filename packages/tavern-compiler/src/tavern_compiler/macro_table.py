@@ -143,6 +143,8 @@ class Macro:
 
     def takes(self, count: int) -> bool:
         """Tell whether a number of arguments is right."""
+        if not count and not self.parameters:
+            return True
         return count >= self.min_arguments and (self.takes_list or count <= len(self.parameters))
 
     def takes_scope(self, count: int) -> bool:

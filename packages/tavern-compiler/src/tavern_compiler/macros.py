@@ -17,7 +17,7 @@ from tavern_compiler._macro_rows_core import CORE
 from tavern_compiler._macro_rows_state import STATE
 from tavern_compiler._macro_rows_time import TIME
 from tavern_compiler._macro_rows_variables import VARIABLES
-from tavern_compiler._macro_run import Noted, Run
+from tavern_compiler._macro_run import MacroUse, Run
 from tavern_compiler._text import trim
 from tavern_compiler.macro_context import MacroContext, MacroLimits, Variables
 from tavern_compiler.macro_table import Macro, Rows, rows_by_name
@@ -37,30 +37,6 @@ class MacroProfile(StrEnum):
     """A chain of replacements in a fixed order; later ones see what earlier ones gave."""
     DSH_TAVERN = "dsh-tavern"
     """The plugin's own, far smaller: what it does not know is removed, braces are broken up."""
-
-
-@frozen(kw_only=True)
-class MacroUse:
-    """One macro of a text."""
-
-    name: str
-    """As the table spells it; as the text does where the table does not have it."""
-    start_chars: int
-    """Code points, in the text before anything was expanded."""
-    end_chars: int
-    result_chars: int | None = None
-    """Code points of what stands there now; None: the macro itself still does."""
-    field: str | None = None
-    """The field it rendered."""
-    drew: bool = False
-    """Whether dice were thrown for it, or for a field that it rendered."""
-    reason: str | None = None
-    """Why it stays as it is."""
-
-    @property
-    def expanded(self) -> bool:
-        """Whether it was replaced."""
-        return self.result_chars is not None
 
 
 @frozen(kw_only=True)
@@ -130,16 +106,21 @@ def expand_at(
     """Do the same with other variables and another place than the context's: for many texts."""
     if not has_marks(text):
         return Expansion(text=text, variables=variables)
-    run = run_of(context, settings)
-    run.place = place
-    run.start_with(variables)
+    run = Run(
+        context,
+        settings.rows,
+        settings.limits,
+        settings.left_out,
+        variables=variables,
+        place=place,
+    )
     return _expansion(run, context, text, settings)
 
 
 def _expansion(run: Run, context: MacroContext, text: str, settings: MacroSettings) -> Expansion:
     return Expansion(
         text=expand_in(run, context, text, settings.profile),
-        used=tuple(map(_use, run.noted)),
+        used=tuple(run.noted),
         variables=run.variables(),
         diagnostics=run.told(),
     )
@@ -170,18 +151,6 @@ def run_of(context: MacroContext, settings: MacroSettings) -> Run:
 def expand_in(run: Run, context: MacroContext, text: str, profile: MacroProfile) -> str:
     """Expand one text of a run."""
     return _ENGINES[profile](run, context, text)
-
-
-def _use(noted: Noted) -> MacroUse:
-    return MacroUse(
-        name=noted.name,
-        start_chars=noted.span[0],
-        end_chars=noted.span[1],
-        result_chars=noted.result_chars,
-        field=noted.field,
-        drew=noted.drew,
-        reason=noted.reason,
-    )
 
 
 def names_only(context: MacroContext) -> MacroContext:

@@ -82,10 +82,10 @@ def order_prompts(preset: Preset | None, trigger: str, rules: Rules) -> OrderedP
 
 def _usable_order(preset: Preset, rules: Rules) -> Sequence[OrderEntry] | None:
     """Choose 100001, else the one that names most of the prompts."""
-    known = {_name(index, prompt) for index, prompt in enumerate(preset.prompts)}
     own = preset.order
     if own or (rules.plugin_order and own is not None):
         return own
+    known = {_name(index, prompt) for index, prompt in enumerate(preset.prompts)}
     orders = [found.order for found in preset.prompt_orders]
     hits = [sum(entry.identifier in known for entry in order) for order in orders]
     usable = bool(hits) if rules.plugin_order else any(hits)

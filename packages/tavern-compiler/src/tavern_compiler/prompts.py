@@ -201,7 +201,7 @@ def _overridden(
     return _Shown(
         shown,
         (
-            evolve(_prompt_source(job, placed), relationship=relationship),
+            _prompt_source(job, placed, relationship),
             source_of(job, SourceKind.CHARACTER, name, job.texts[name]),
         ),
         fields=frozenset({name}),
@@ -216,17 +216,25 @@ def _after(job: Job, consumed: Consumed, shown: _Shown, placement: str) -> Consu
     """Add what the macros of a prompt have shown."""
     used = [use for one in (shown.expansion, *shown.further) for use in one.used]
     has_persona = any(use.field == PERSONA and use.result_chars for use in used)
-    persona = placement if has_persona and consumed.persona is None else consumed.persona
     fields = fields_of(job, *used).intersection(CONTRIBUTORS) if job.rules.macros_consume else ()
-    return evolve(
-        consumed,
-        fields=consumed.fields.union(shown.fields, fields),
-        persona=persona,
-        variables=shown.expansion.variables,
+    return consumed.plus(
+        shown.expansion.variables,
+        fields=shown.fields.union(fields),
+        persona=placement if has_persona else None,
     )
 
 
-def _prompt_source(job: Job, placed: PlacedPrompt) -> PartSource:
-    name = f"prompts/{placed.number}/content"
-    source = source_of(job, SourceKind.PRESET, name, placed.prompt.content)
-    return evolve(source, identifier=placed.identifier, role=placed.role)
+def _prompt_source(
+    job: Job, placed: PlacedPrompt, relationship: Relationship = Relationship.INPUT
+) -> PartSource:
+    ref = job.given.resources.get(SourceKind.PRESET)
+    return PartSource(
+        kind=SourceKind.PRESET,
+        field=f"prompts/{placed.number}/content",
+        text=placed.prompt.content,
+        resource_id=ref.id if ref else None,
+        resource_revision=ref.revision if ref else None,
+        relationship=relationship,
+        identifier=placed.identifier,
+        role=placed.role,
+    )

@@ -7,8 +7,6 @@ Source: the plugin contract, sections A3 to A6.
 
 from collections.abc import Iterator, Mapping
 
-from attrs import evolve
-
 from tavern_compiler._text import trim
 from tavern_compiler.job import Consumed, Job, Step
 from tavern_compiler.lore import LoreEntry, LoreSide, side_of
@@ -71,7 +69,7 @@ def field_step(job: Job, consumed: Consumed, name: str) -> Step:
     expansion = job.expand(job.texts[name], job.names, consumed.variables, path)
     remark = FIELD_REMARKS.get(name)
     return Step(
-        consumed=evolve(consumed, fields=consumed.fields | {name}, variables=expansion.variables),
+        consumed=consumed.plus(expansion.variables, fields=(name,)),
         parts=(part_of(expansion, source_of(job, SourceKind.CHARACTER, name, job.texts[name])),),
         diagnostics=(
             *at_path(expansion.diagnostics, path),
@@ -95,7 +93,7 @@ def persona_step(job: Job, consumed: Consumed, placement: str) -> Step:
     part = part_of(expansion, source_of(job, SourceKind.USER, "description", job.persona))
     persona = placement if part.text else ""
     return Step(
-        consumed=evolve(consumed, persona=persona, variables=expansion.variables),
+        consumed=consumed.plus(expansion.variables, persona=persona),
         parts=(part,),
         diagnostics=(
             *at_path(expansion.diagnostics, path),
@@ -124,7 +122,7 @@ def lore_step(job: Job, consumed: Consumed, side: LoreSide) -> Step:
         parts.append(part_of(expansion, source, *more))
         diagnostics += at_path(expansion.diagnostics, f"/lore/{place}/content")
     return Step(
-        consumed=evolve(consumed, lore=consumed.lore | {side}, variables=variables),
+        consumed=consumed.plus(variables, lore=(side,)),
         parts=tuple(parts),
         diagnostics=tuple(diagnostics),
     )

@@ -17,6 +17,7 @@ from attrs import field, frozen
 from tavern_loader._version import __version__
 from tavern_loader.adapters.atomic_json import dump_object
 from tavern_loader.adapters.dsh_program import DshProgram
+from tavern_loader.adapters.link_trial import HOST_ARGUMENTS
 from tavern_loader.adapters.profile_folder import (
     INSTALLED,
     MANIFEST,
@@ -158,7 +159,12 @@ def _put_in(profile: Profile, python: str) -> Iterator[str]:
 
 def _folder_files(python: str) -> dict[str, bytes]:
     source = bridge_source()
-    bridge = {"python": python, "bridge": str(source / "index.js"), "version": __version__}
+    bridge = {
+        "python": python,
+        "arguments": list(HOST_ARGUMENTS),
+        "bridge": str(source / "index.js"),
+        "version": __version__,
+    }
     found = {name: (source / place).read_bytes() for name, place in _PACKAGE_FILES.items()}
     return {**found, INSTALLED: dump_object(bridge)}
 

@@ -35,7 +35,8 @@ export class HttpGate {
     }
 
     /** The host's route handler. */
-    handle(request, response) {
+    async handle(request, response) {
+        if (!this.link.isUp) await this.link.begin();
         if (!this.link.isUp) return refuse(response, 503, 'TAVERN_HOST_UNAVAILABLE', 'Python is not running');
         if (this.#streams.size >= MAX_STREAMS) return refuse(response, 503, 'TAVERN_HOST_BUSY', 'too many requests');
         const number = this.#nextStream++;

@@ -10,30 +10,25 @@ import { API_PATH, HttpGate } from './http.js';
 import { Lapses } from './lapses.js';
 import { Link, PROTOCOL } from './link.js';
 import { Notices } from './notices.js';
-import { startAhead } from './processes.js';
 import { dshHome, pythonStart } from './python.js';
 import { Restarts } from './restarts.js';
 import { readSettings } from './settings.js';
 import { hookSteps } from './step.js';
 import { Locks, hookTools } from './tools.js';
 
+export { offer } from './processes.js';
 export const name = 'tavern-loader';
 
 // Not declared as `inject`: Python starts while the host is still making these.
 const NEEDED = ['systemPrompt', 'agents', 'sessions'];
-// Known before Python says so: a step that begins while it starts must have the places for its parts.
+// Known before Python says so: where it comes late, a step has the places for its parts all the same.
 const SECTIONS = [{ name: 'pmp-dsh-tavern:profile', order: 10 }, { name: 'rp:policy', order: 45 }];
 const DEFAULT_HISTORY_MESSAGES = 128;
 
-/** Start Python while the host is still loading: a plugin is loaded long before it is applied. */
-export function prepare(python) {
-    startAhead(pythonStart({ python }));
-}
-
-export function apply(ctx, config) {
+export async function apply(ctx, config) {
     const notices = new Notices(ctx.logger);
     try {
-        new Bridge(ctx, config, notices).begin();
+        await new Bridge(ctx, config, notices).begin();
     } catch (error) {
         notices.say(`the plugin cannot work in this host: ${error.stack}`);
     }
@@ -66,16 +61,16 @@ class Bridge {
         Object.assign(this.#handlers, this.http.handlers);
     }
 
-    begin() {
+    async begin() {
         const { ctx } = this;
         // First of all, so that it runs whatever happens later: a child that lives keeps the host alive.
         ctx.effect(() => () => this.link.dispose(), 'tavern-loader: Python');
-        // The boot does not wait for Python; the first question does.
-        this.link.begin();
         this.#with(NEEDED, inner => this.#openIn(inner));
         this.#with(['webServer'], inner => inner.effect(() => inner.webServer.register({
             kind: 'prefix', path: API_PATH, handler: (request, response) => this.http.handle(request, response),
         })));
+        // The boot waits for this: with it, commands and routes are there.
+        await this.link.begin();
     }
 
     /** The host has sessions and agents. */

@@ -1,23 +1,46 @@
 // Made by "tavern-loader install"; "tavern-loader uninstall" takes it away. Loads the bridge from the
 // Python environment that is named in installed.json. If that is gone, DSH goes on without it.
+import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { pathToFileURL } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 
 export const name = 'tavern-loader';
 
-let bridge;
-let python;
+// The host loads its plugins long before it applies them: Python starts meanwhile.
+const started = begin();
 
-try {
-    const installed = JSON.parse(readFileSync(new URL('./installed.json', import.meta.url), 'utf8'));
-    bridge = await import(pathToFileURL(installed.bridge).href);
-    python = installed.python;
-    bridge.prepare(python);
-} catch (error) {
-    process.stderr.write(`tavern-loader: the bridge cannot be loaded: ${error.message}. DSH goes on without`
-        + ' Tavern; run "tavern-loader install" again, or "tavern-loader uninstall"\n');
+function begin() {
+    try {
+        const installed = JSON.parse(readFileSync(new URL('./installed.json', import.meta.url), 'utf8'));
+        const bridge = import(pathToFileURL(installed.bridge).href);
+        bridge.catch(() => { }); // told when it is applied
+        return { bridge, python: installed.python, child: startPython(installed) };
+    } catch (error) {
+        return { bridge: Promise.reject(error), python: undefined, child: undefined };
+    }
 }
 
-export function apply(ctx, config) {
-    bridge?.apply(ctx, { python, ...config });
+/** A process that keeps nobody alive, and ends when this one does. */
+function startPython({ python, arguments: args, bridge }) {
+    const cwd = fileURLToPath(new URL('.', pathToFileURL(bridge)));
+    const child = spawn(python, args, { stdio: ['pipe', 'pipe', 'pipe'], cwd, windowsHide: true });
+    child.once('error', () => { }); // it is tried again, and told then
+    for (const part of [child, child.stdin, child.stdout, child.stderr]) part?.unref?.();
+    return child;
+}
+
+export async function apply(ctx, config) {
+    const { python, child } = started;
+    let bridge;
+    try {
+        bridge = await started.bridge;
+    } catch (error) {
+        child?.kill();
+        process.stderr.write(`tavern-loader: the bridge cannot be loaded: ${error.message}. DSH goes on without`
+            + ' Tavern; run "tavern-loader install" again, or "tavern-loader uninstall"\n');
+        return;
+    }
+    if (child !== undefined) bridge.offer(python, child);
+    started.child = undefined; // it is given away once
+    await bridge.apply(ctx, { python, ...config });
 }

@@ -24,6 +24,8 @@ SUPPORTED = ("3.11", "3.12", "3.13")
 # Whoever has a newer Python only can still run the tests.
 PYTHONS = list(dict.fromkeys([*SUPPORTED, "{}.{}".format(*sys.version_info)]))
 WHEELHOUSE = ROOT / "dist"
+# Tests share nothing; more processes than this cost more to start than they save.
+AT_ONCE = ("-n", str(min(os.cpu_count() or 1, 4)))
 GROUPS = nox.project.load_toml(ROOT / "pyproject.toml")
 
 
@@ -60,7 +62,7 @@ EACH_PACKAGE = nox.parametrize(
 def unit(session: nox.Session, package: str) -> None:
     """Run one package's tests, with nothing installed that it does not declare."""
     install(session, *PACKAGES[package].needs, package)
-    session.run("pytest", f"packages/{package}/tests", *session.posargs)
+    session.run("pytest", *AT_ONCE, f"packages/{package}/tests", *session.posargs)
 
 
 @nox.session(python=PYTHONS)
@@ -70,7 +72,7 @@ def integration(session: nox.Session) -> None:
     With `TAVERN_DATA` set to a folder, its character cards are tried, too.
     """
     install(session, *PACKAGES)
-    session.run("pytest", "tests", *session.posargs)
+    session.run("pytest", *AT_ONCE, "tests", *session.posargs)
 
 
 @nox.session(tags=["tavern-format"])
@@ -137,7 +139,7 @@ def minimums(session: nox.Session) -> None:
     session.run(*uv_install, *groups("test"), env=env)
     session.run("uv", "pip", "list", python)
     for name in PACKAGES:
-        session.run("pytest", f"packages/{name}/tests", *session.posargs)
+        session.run("pytest", *AT_ONCE, f"packages/{name}/tests", *session.posargs)
 
 
 @nox.session(default=False)

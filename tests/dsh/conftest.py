@@ -51,7 +51,7 @@ def fault_home(toolbox: Toolbox, model: Model, tmp_path_factory: pytest.TempPath
     home.install(DRIVEN)
     home.add_driver()
     command, _ = home.fault_python()
-    home.settings(DRIVEN, python=command, callTimeoutMs=2000)
+    home.settings(DRIVEN, python=command, callTimeoutMs=2500)
     return home
 
 

@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -27,6 +26,11 @@ def notes(driven: Driven) -> list[tuple[str, Any]]:
     path = driven.home.folder / "faults" / "messages.ndjson"
     found = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     return [(one["method"], one["params"]) for one in found]
+
+
+def heard(driven: Driven, session: str) -> None:
+    """Wait until the other half has read all that was said of a session: it answers in order."""
+    driven.do("command", session=session, line="/fault")
 
 
 def about(params: Mapping[str, Any]) -> object:
@@ -64,10 +68,12 @@ def test_step_reaches_the_model_with_parts_and_braces_intact(faulty: Driven) -> 
 
 def test_messages_come_in_the_order_of_the_step(faulty: Driven) -> None:
     faulty.step(faulty.session("order"), "one\nTOOL todo_write {}")
+    heard(faulty, "order")
     kinds = [
         params["event"]["type"] if method == "session/event" else method
         for method, params in messages(faulty, "order")
-        if not params.get("purpose")  # a title is asked for at some moment
+        # A title is asked for at some moment; the command is our own.
+        if not params.get("purpose") and method != "command"
     ]
     assert kinds[:3] == ["session/sync", "session/start", "agent/inbox/spliced"]
     step = [
@@ -162,11 +168,9 @@ def test_step_goes_on_without_an_answer_and_the_next_one_tells(faulty: Driven, t
 
 def test_slow_session_does_not_hold_up_another(faulty: Driven) -> None:
     slow, quick = faulty.session("slow"), faulty.session("quick")
-    waiting = faulty.begin("say", session=slow, text="SLOWPY 1.2 s")
+    waiting = faulty.begin("say", session=slow, text="SLOWPY 2 s")
     eventually(lambda: told(faulty, slow, "assemble"))
-    begun = time.monotonic()
     assert MARK in faulty.step(quick, "hello")
-    assert time.monotonic() - begun < 1.0
     assert not waiting.done()
     assert waiting.result(10) == COMPLETED
     assert MARK in faulty.home.model.steps_of(slow)[-1].system
@@ -192,10 +196,10 @@ def test_stopped_python_is_ended_and_started_again(faulty: Driven) -> None:
 
 def test_cancelled_step_ends_at_once_and_python_sees_it(faulty: Driven) -> None:
     session = faulty.session("cancel")
-    waiting = faulty.begin("say", session=session, text="SLOWPY 1.5 s")
+    waiting = faulty.begin("say", session=session, text="SLOWPY 2 s")
     eventually(lambda: told(faulty, session, "assemble"))
     faulty.do("cancel", session=session)
-    assert waiting.result(1)["kind"] == "aborted"
+    assert waiting.result(1.5)["kind"] == "aborted"
     assert MARK in faulty.step(session, "again")
 
 
@@ -290,6 +294,7 @@ def test_compaction_is_no_step(faulty: Driven) -> None:
         faulty.step(session, f"say {number} " + "word " * 400)
     done = faulty.do("command", session=session, line="/compact")
     assert done["result"]["kind"] == "success", done
+    heard(faulty, session)
     purposes = [one["purpose"] for one in told(faulty, session, "stream")]
     assert "compaction" in purposes
     assert MARK in faulty.step(session, "after")

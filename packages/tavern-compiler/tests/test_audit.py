@@ -118,10 +118,10 @@ def test_audit_gives_the_reason_for_every_entry_those_that_fired_first() -> None
         for one in (*river["decisions"], *own["decisions"])
     ]
     assert rows == [
-        [2, "included", "primary-key-match", "before", "before", False],
-        [3, "included", "constant", "at_depth", "after", True],
-        [1, "rejected", "primary-key-miss", "before", None, False],
-        [1, "rejected", "no-keys", "before", None, False],
+        ["2", "included", "primary-key-match", "before_character_definition", "before", False],
+        ["3", "included", "constant", "at_depth", "after", True],
+        ["1", "rejected", "primary-key-miss", "before_character_definition", None, False],
+        ["1", "rejected", "no-keys", "before_character_definition", None, False],
     ]
     assert river["decisions"][0]["primaryMatches"] == ["storm"]
     assert river["budget"] == {"limit": None, "used": 0, "remaining": None}
@@ -135,3 +135,16 @@ def test_audit_of_plain_lore_names_its_books() -> None:
     assert (book.book, book.entry_count, book.active_ids, audit.budget) == (
         BookRef(id="b", name="b"), 0, ("b:1", "b:2"), None,
     )  # fmt: skip
+
+
+def test_entry_that_fired_and_is_not_in_the_prompt_is_rejected() -> None:
+    entries = (
+        Entry(uid=1, constant=True, content="Rain." * 9, position=Position.BEFORE),
+        Entry(uid=2, constant=True, content="Lore.", position=Position.OUTLET, outlet_name="o"),
+    )
+    index = compile_index([NamedBook(name="b", book=WorldBook(entries=entries))])
+    given = CompileInput(match=match(index, ScanContext()), max_profile_bytes=9)
+    (book,) = audit_to_json(compile_profile(given).audit)["worldBooks"]["resources"]
+    assert [(one["entryId"], one["decision"], one["reason"]) for one in book["decisions"]] == [
+        ("1", "rejected", "constant"), ("2", "rejected", "outlet-unsupported"),
+    ]  # fmt: skip

@@ -45,6 +45,10 @@ function send(port, { method = 'GET', path = '/pmp-dsh-tavern/api/v1/x?a=%20', h
     });
 }
 
+async function until(fact) {
+    while (!fact()) await sleep(5);
+}
+
 const base64 = text => Buffer.from(text).toString('base64');
 
 /** Python that acknowledges bodies at once and answers at their end. */
@@ -104,10 +108,11 @@ test('chunks are acknowledged when the browser has taken them', async () => {
         if (method === 'http/end') from('http/head', { stream, status: 200, headers: [] });
     });
     const answer = send(it.port);
-    await sleep(50);
+    await until(() => it.methods().includes('http/end'));
     for (let at = 0; at < 4; at++) it.from('http/chunk', { stream: 1, data: base64('x'.repeat(1000)) });
-    await sleep(50);
-    assert.deepEqual(it.told.filter(([method]) => method === 'http/ack').map(([, { bytes }]) => bytes), [1000, 1000, 1000, 1000]);
+    const acks = () => it.told.filter(([method]) => method === 'http/ack').map(([, { bytes }]) => bytes);
+    await until(() => acks().length === 4);
+    assert.deepEqual(acks(), [1000, 1000, 1000, 1000]);
     it.from('http/done', { stream: 1 });
     assert.equal((await answer).body.length, 4000);
     it.close();
@@ -118,9 +123,9 @@ test('a browser that goes away is told, and its late answer goes nowhere', async
     const req = request({ port: it.port, host: '127.0.0.1', path: '/pmp-dsh-tavern/api/x' });
     req.on('error', () => { });
     req.end();
-    await sleep(50);
+    await until(() => it.methods().includes('http/end'));
     req.destroy();
-    await sleep(50);
+    await until(() => it.methods().length === 3);
     assert.deepEqual(it.methods(), ['http/request', 'http/end', 'http/abort']);
     it.from('http/head', { stream: 1, status: 200, headers: [] });
     it.from('http/chunk', { stream: 1, data: base64('late') });
@@ -143,7 +148,8 @@ test('what Python was answering ends with it', async () => {
         if (method === 'http/end' && stream === 2) from('http/head', { stream, status: 200, headers: [] });
     });
     const [first, second] = [send(it.port), send(it.port)];
-    await sleep(50);
+    await until(() => it.methods().filter(method => method === 'http/end').length === 2);
+    await sleep(20);
     it.gate.reset();
     assert.equal((await first).status, 502);
     await assert.rejects(second);

@@ -1,5 +1,6 @@
 """Compile a character, a preset and fired lore into ordered, named prompt parts."""
 
+from tavern_compiler._macro_run import MacroUse
 from tavern_compiler._macro_variables import MacroRefusal
 from tavern_compiler._version import __version__
 from tavern_compiler.audit import Audit, BookAudit, audit_to_json
@@ -32,7 +33,6 @@ from tavern_compiler.macros import (
     Expansion,
     MacroProfile,
     MacroSettings,
-    MacroUse,
     expand_macros,
 )
 from tavern_compiler.parts import Part, PartSource, Relationship, SourceKind

@@ -67,7 +67,7 @@ class Rewriting:
 
 def rewrite(text: str) -> Rewriting:
     """Bring old forms into the one that is parsed: `<USER>`, `{{time_UTC+2}}`."""
-    if "<" not in text and "_" not in text:
+    if "<" not in text and ("_" not in text or "{{time_" not in text.lower()):
         return Rewriting(text)
     pieces: list[str] = []
     edits: list[_Edit] = []

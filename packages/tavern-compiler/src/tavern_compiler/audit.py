@@ -21,6 +21,17 @@ from tavern_matcher import BudgetUse, Decision
 AUDIT_SCHEMA = 1
 PROFILE_SECTION = "pmp-dsh-tavern:profile"
 PROFILE_ORDER = 10
+_POSITIONS: Mapping[Position, str] = {
+    Position.BEFORE: "before_character_definition",
+    Position.AFTER: "after_character_definition",
+    Position.AN_TOP: "before_author_note",
+    Position.AN_BOTTOM: "after_author_note",
+    Position.AT_DEPTH: "at_depth",
+    Position.EM_TOP: "before_example_messages",
+    Position.EM_BOTTOM: "after_example_messages",
+    Position.OUTLET: "outlet",
+}
+"""The contract's names."""
 _KINDS: Mapping[bool, str] = {False: "standalone-world-book", True: "embedded-character-book"}
 
 
@@ -88,6 +99,7 @@ def audit_to_json(audit: Audit, *, max_decisions: int | None = None) -> dict[str
     """
     resource = {kind: _resource(audit.resources.get(kind)) for kind in SourceKind}
     left = iter(range(max_decisions)) if max_decisions is not None else None
+    active = frozenset(audit.active_lore)
     return {
         "schemaVersion": AUDIT_SCHEMA,
         "resources": {
@@ -103,7 +115,7 @@ def audit_to_json(audit: Audit, *, max_decisions: int | None = None) -> dict[str
                 {
                     "resource": _book(one),
                     "budget": _budget(audit.budget),
-                    "decisions": [_decision(one.book, made) for made in _bounded(one, left)],
+                    "decisions": [_decision(one, active, made) for made in _bounded(one, left)],
                 }
                 for one in audit.books
             ]
@@ -152,15 +164,17 @@ def _budget(used: BudgetUse | None) -> dict[str, Any] | None:
     return {"limit": limit, "used": used.used_tokens, "remaining": remaining}
 
 
-def _decision(book: BookRef, made: Decision) -> dict[str, Any]:
+def _decision(one: BookAudit, active: frozenset[str], made: Decision) -> dict[str, Any]:
+    uid = made.entry.qualified.removeprefix(f"{made.entry.book}:")
     side, exact = (None, True) if made.position is None else SIDES[made.position]
-    placed = made.fired and side is not None
+    is_sent = f"{one.book.id}:{uid}" in active
+    skipped = made.fired and made.position is Position.OUTLET
     return {
-        "resourceId": book.id,
-        "entryId": made.entry.uid,
+        "resourceId": one.book.id,
+        "entryId": uid,
         "entryName": made.title,
-        "decision": "included" if placed else "rejected",
-        "reason": "outlet-unsupported" if made.fired and not placed else str(made.reason),
+        "decision": "included" if is_sent else "rejected",
+        "reason": "outlet-unsupported" if skipped else str(made.reason),
         "primaryKeys": list(made.keys),
         "secondaryKeys": list(made.secondary_keys),
         "primaryMatches": [found.key for found in made.primary_matches],
@@ -170,14 +184,10 @@ def _decision(book: BookRef, made: Decision) -> dict[str, Any]:
         "probability": made.threshold,
         "probabilityRoll": None if made.draw is None else made.draw.value,
         "tokenCost": made.tokens,
-        "requestedPosition": _position(made.position),
-        "appliedPosition": side if placed else None,
-        "approximatePosition": made.fired and not exact,
+        "requestedPosition": None if made.position is None else _POSITIONS[made.position],
+        "appliedPosition": side if is_sent else None,
+        "approximatePosition": skipped or not exact,
     }
-
-
-def _position(position: Position | None) -> str | None:
-    return None if position is None else position.name.lower()
 
 
 def _diagnostic(found: Diagnostic) -> dict[str, Any]:

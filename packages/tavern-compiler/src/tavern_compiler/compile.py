@@ -37,9 +37,10 @@ def compile_profile(given: CompileInput) -> Profile:
     """
     choice = _choice(given)
     profile = _compile(given, choice, choice.count)
-    if profile.size_utf8_bytes <= given.max_profile_bytes:
-        return _limited(profile, choice, choice.count, profile.size_utf8_bytes)
-    return _shortened(given, choice, profile.size_utf8_bytes)
+    size_bytes = profile.size_utf8_bytes
+    if size_bytes <= given.max_profile_bytes:
+        return _limited(profile, choice, choice.count, size_bytes)
+    return _shortened(given, choice, size_bytes)
 
 
 @frozen

@@ -141,6 +141,10 @@ class _Shown:
 def _text_step(job: Job, consumed: Consumed, placed: PlacedPrompt) -> Step:
     """Emit a prompt with a text of its own, or the card's text in its place."""
     override = OVERRIDES.get(placed.identifier)
+    if override is not None and override.field not in job.texts:
+        override = None
+    if override is None and not placed.prompt.content:
+        return Step(consumed=consumed)
     if override is None or not _has_override(job, consumed, override):
         shown = _own_text(job, consumed, placed)
     elif placed.prompt.forbid_overrides:
@@ -159,8 +163,7 @@ def _text_step(job: Job, consumed: Consumed, placed: PlacedPrompt) -> Step:
 
 
 def _has_override(job: Job, consumed: Consumed, override: Override) -> bool:
-    done = job.rules.override_once and override.field in consumed.fields
-    return override.field in job.texts and not done
+    return not (job.rules.override_once and override.field in consumed.fields)
 
 
 def _own_text(job: Job, consumed: Consumed, placed: PlacedPrompt) -> _Shown:

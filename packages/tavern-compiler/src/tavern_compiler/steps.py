@@ -7,10 +7,11 @@ Source: the plugin contract, sections A3 to A6.
 
 from collections.abc import Iterator, Mapping
 
+from tavern_compiler._macro_run import MacroUse
 from tavern_compiler._text import trim
 from tavern_compiler.job import Consumed, Job, Step
 from tavern_compiler.lore import LoreEntry, LoreSide, side_of
-from tavern_compiler.macros import Expansion, MacroUse, at_path
+from tavern_compiler.macros import Expansion, at_path
 from tavern_compiler.parts import Part, PartSource, SourceKind
 from tavern_format import Diagnostic, Severity
 

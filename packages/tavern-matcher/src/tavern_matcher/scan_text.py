@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from attrs import define, field, frozen
 
-from tavern_matcher._text import trim, unfold, utf16_length
+from tavern_matcher._text import JS_WHITE_SPACE, trim, unfold, utf16_length
 from tavern_matcher.context import ScanContext, ScanMessage
 from tavern_matcher.decision import KeyMatch, PlaceKind
 from tavern_matcher.keys import Key
@@ -127,7 +127,8 @@ _SOURCE_NAMES = (
 def _message(message: ScanMessage, *, named: bool, trimmed: bool) -> Passage:
     name = f"{message.speaker}: " if named else ""
     whole = name + message.text
-    if not trimmed:
+    # Nearly no message has anything to trim, and stripping looks at all kinds of white space.
+    if not trimmed or (whole[:1] not in JS_WHITE_SPACE and whole[-1] not in JS_WHITE_SPACE):
         return Passage(message.identity, PlaceKind.MESSAGE, message.text, whole, len(name))
     searched = trim(whole)
     # The first character that is left is no white space: all before it is.

@@ -72,23 +72,30 @@ class TextSearch:
         joined = MARK.join(folded)
         starts = [0, *accumulate(len(text) + 1 for text in folded)]
         tally = _Tally(self._wants_word)
+        settled: set[tuple[int, int]] = set()
         for at, start, end in self._finder.occurrences(joined):
             which = bisect_right(starts, start) - 1
+            if (which, at) in settled:
+                continue
             number = self._numbers[at]
-            if number != _NONE:
-                tally.add(which, number, joined, start, end)
+            is_settled = number == _NONE or tally.add(which, number, joined, start, end)
             if at in self._cased:
                 place = unfold(whole[which], folded[which], start - starts[which])
-                self._add_cased(tally, which, whole[which], at, place)
+                is_settled &= self._add_cased(tally, which, whole[which], at, place)
+            if is_settled:
+                settled.add((which, at))
         for which, text in enumerate(whole if self._odd_numbers else ()):
             for at, start, end in self._odd_finder.occurrences(text):
                 tally.add(which, self._odd_numbers[at], text, start, end)
         return tally.hits(len(texts))
 
-    def _add_cased(self, tally: "_Tally", which: int, text: str, at: int, place: int) -> None:
+    def _add_cased(self, tally: "_Tally", which: int, text: str, at: int, place: int) -> bool:
+        """Note which of the needles that only differ in case are there; True: all of them were."""
+        settled = True
         for needle, number in self._cased[at]:
-            if text.startswith(needle, place):
-                tally.add(which, number, text, place, place + len(needle))
+            is_there = text.startswith(needle, place)
+            settled &= is_there and tally.add(which, number, text, place, place + len(needle))
+        return settled
 
 
 class _Tally:
@@ -99,12 +106,16 @@ class _Tally:
         self._found: set[tuple[int, int]] = set()
         self._words: set[tuple[int, int]] = set()
 
-    def add(self, which: int, number: int, text: str, start: int, end: int) -> None:
-        """Note a needle in one of the texts."""
+    def add(self, which: int, number: int, text: str, start: int, end: int) -> bool:
+        """Note a needle in one of the texts; True: no other place of it can say more."""
         hit = which, number
         self._found.add(hit)
-        if self._wants_word[number] and hit not in self._words and is_whole_word(text, start, end):
-            self._words.add(hit)
+        if not self._wants_word[number] or hit in self._words:
+            return True
+        if not is_whole_word(text, start, end):
+            return False
+        self._words.add(hit)
+        return True
 
     def hits(self, count: int) -> list[TextHits]:
         """Give what was noted, text by text."""

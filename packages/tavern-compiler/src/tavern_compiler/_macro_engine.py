@@ -7,7 +7,6 @@ Source: SillyTavern 1.19.0, public/scripts/macros/engine/MacroCstWalker.js and M
 """
 
 from collections.abc import Callable
-from typing import ParamSpec
 
 from attrs import evolve
 
@@ -26,8 +25,6 @@ from tavern_compiler._text import trim
 from tavern_compiler.macro_context import MacroContext
 from tavern_compiler.macro_fields import field_text, prepared
 from tavern_compiler.macro_table import Macro
-
-Given = ParamSpec("Given")
 
 
 class Evaluation:
@@ -145,7 +142,9 @@ class Evaluation:
         try:
             run.enter(node.height)
             name = row.name
-            result = _text_of(row.value, Call(self, source, node, (), None), self.context)
+            call = Call(self, source, node, (), None)
+            given = row.value(call, self.context)
+            result = given if isinstance(given, str) else _text_of(lambda: given)
             run.spend(len(result))
         except MacroRefusal as refusal:
             self._refused(span, refusal, name)
@@ -232,7 +231,7 @@ class Evaluation:
             if not parameter.takes(text):
                 message = f"its argument {parameter.name} is not of type {parameter.types[0]}"
                 raise MacroRefusal(message)
-        return self._processed(_text_of(row.value, call, self.context))
+        return self._processed(_text_of(lambda: row.value(call, self.context)))
 
     def _processed(self, text: str) -> str:
         process = self.context.post_process
@@ -272,7 +271,7 @@ class Evaluation:
         value = _once(lambda: self._value(source, variable.value))
         store = self.run.store(shared=variable.is_global)
         operation = OPERATIONS[variable.operator]
-        result = _text_of(operation, store, variable.name, value)
+        result = _text_of(lambda: operation(store, variable.name, value))
         self.run.spend(len(result))
         if self.listed:
             self.run.note(name, span, result=result, drew=self.run.drawn > drawn)
@@ -300,9 +299,9 @@ class Evaluation:
             self.run.refuse(name, span, refusal)
 
 
-def _text_of(make: Callable[Given, object], *given: Given.args, **named: Given.kwargs) -> str:
+def _text_of(make: Callable[[], object]) -> str:
     try:
-        return result_text(make(*given, **named))
+        return result_text(make())
     except NestedTooDeepError as fault:
         raise MacroRefusal(str(fault)) from fault
 

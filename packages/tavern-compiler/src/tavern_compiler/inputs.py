@@ -166,9 +166,10 @@ def character_texts(given: CompileInput, *, declined: bool = False) -> dict[str,
     card = given.character
     if card is None:
         return {}
-    texts = {name: trim(_FIELDS[name](card, given.options)) for name in FALLBACK_FIELDS}
     refused = {name for name, is_refused in _REFUSALS.items() if is_refused(given)}
-    return {name: text for name, text in texts.items() if text and (name in refused) is declined}
+    names = [name for name in FALLBACK_FIELDS if (name in refused) is declined]
+    texts = ((name, trim(_FIELDS[name](card, given.options))) for name in names)
+    return {name: text for name, text in texts if text}
 
 
 _REFUSALS: Mapping[str, Callable[[CompileInput], bool]] = {

@@ -6,7 +6,9 @@ knows. Must not know books, depths or loops.
 Source: SillyTavern 1.19.0, public/scripts/world-info.js, WorldInfoBuffer.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TypeVar, overload
 
 from attrs import define, field, frozen
 
@@ -15,6 +17,8 @@ from tavern_matcher.context import ScanContext, ScanMessage
 from tavern_matcher.decision import KeyMatch, PlaceKind
 from tavern_matcher.keys import Key
 from tavern_matcher.rules import Rules
+
+T = TypeVar("T")
 
 
 @define(eq=False)
@@ -76,11 +80,41 @@ NO_TEXT = Passage("", PlaceKind.MESSAGE, "", "")
 """What a blank key is found in where there is no text at all."""
 
 
+@define(eq=False)
+class MessagePassages(Sequence[Passage]):
+    """The passages of messages; each is made when it is looked at, for few scans look far back."""
+
+    _given: Sequence[ScanMessage]
+    _make: Callable[[ScanMessage], Passage]
+    _made: list[Passage] = field(factory=list)
+
+    def __len__(self) -> int:
+        return len(self._given)
+
+    @overload
+    def __getitem__(self, index: int) -> Passage: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Passage]: ...
+    def __getitem__(self, index: int | slice) -> Passage | list[Passage]:
+        if isinstance(index, slice):
+            start, stop, step = index.indices(len(self))
+            self._look(max(start, stop) if step > 0 else start + 1)
+            return self._made[start:stop:step]
+        number = range(len(self))[index]
+        self._look(number + 1)
+        return self._made[number]
+
+    def _look(self, count: int) -> None:
+        """Make the first passages, up to a number of them."""
+        for message in self._given[len(self._made) : count]:
+            self._made.append(self._make(message))
+
+
 @frozen(kw_only=True)
 class ContextTexts:
     """All passages that a context brings along."""
 
-    messages: tuple[Passage, ...]
+    messages: Sequence[Passage]
     """Newest first; without text where a message has none."""
     sources: dict[str, Passage]
     injected: tuple[Passage, ...]
@@ -90,17 +124,18 @@ def context_texts(context: ScanContext, *, include_names: bool, rules: Rules) ->
     """Prepare the texts of a scan once for all entries."""
     newest = context.messages[: -rules.max_messages - 1 : -1]
     named = include_names and rules.include_names
-    messages = [_message(message, named=named, trimmed=rules.trims_keys) for message in newest]
-    if rules.max_text_chars is not None:
-        messages = _cut(messages, rules.max_text_chars)
-    # Empty messages at the far end leave no empty place behind.
-    while messages and not messages[-1].searched and not messages[-1].own:
-        messages.pop()
+    make = partial(_message, named=named, trimmed=rules.trims_keys)
+    messages: Sequence[Passage]
+    if rules.max_text_chars is None:
+        messages = MessagePassages(newest[: _filled(newest, make)], make)
+    else:
+        cut = _cut([make(message) for message in newest], rules.max_text_chars)
+        messages = cut[: _filled(cut, lambda passage: passage)]
     if not rules.further_texts:
-        return ContextTexts(messages=tuple(messages), sources={}, injected=())
+        return ContextTexts(messages=messages, sources={}, injected=())
     texts = {name: getattr(context.sources, name) for name in _SOURCE_NAMES}
     return ContextTexts(
-        messages=tuple(messages),
+        messages=messages,
         sources={
             name: Passage(name, PlaceKind.SOURCE, text, text)
             for name, text in texts.items()
@@ -122,6 +157,17 @@ _SOURCE_NAMES = (
     "scenario",
     "creator_notes",
 )
+
+
+def _filled(items: Sequence[T], make: Callable[[T], Passage]) -> int:
+    """Count up to the last message that has a text: others leave no empty place behind."""
+    count = len(items)
+    while count:
+        last = make(items[count - 1])
+        if last.searched or last.own:
+            break
+        count -= 1
+    return count
 
 
 def _message(message: ScanMessage, *, named: bool, trimmed: bool) -> Passage:

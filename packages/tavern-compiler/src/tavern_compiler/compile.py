@@ -22,7 +22,6 @@ from tavern_compiler.order import OrderedPrompts, order_prompts
 from tavern_compiler.parts import SEPARATOR, name_parts
 from tavern_compiler.profile import LoreLimit, Profile, UserInjection
 from tavern_compiler.prompts import prompt_action
-from tavern_compiler.steps import lore_side, stray_side
 from tavern_compiler.unsent import unsent_diagnostics
 from tavern_format import Diagnostic, Severity
 
@@ -126,13 +125,15 @@ def _compile(given: CompileInput, choice: _Choice, lore_count: int) -> Profile:
         late_parts=name_parts((part for step in late for part in step.parts), len(parts)),
         call_config=call_config(given.preset, other_max_tokens=job.rules.other_max_tokens),
         system_prompt_mode=given.system_prompt_mode,
-        active_lore=tuple(_active(job)),
+        active_lore=tuple(
+            one.qualified_id for one in job.lore if one.side is not None and trim(one.entry.content)
+        ),
         user_injection=_user_injection(job, late[-1].consumed),
         variables=late[-1].consumed.variables,
         diagnostics=(
             *ordered.diagnostics,
             *(found for step in (*steps, *late) for found in step.diagnostics),
-            *lore_diagnostics(job.lore, stray=stray_side(job)),
+            *lore_diagnostics((one[:2] for one in job.lore), stray=job.rules.stray_side),
             *unsent_diagnostics(given),
         ),
     )
@@ -155,12 +156,6 @@ def _run(job: Job, actions: Iterable[Action], consumed: Consumed) -> list[Step]:
         return action(job, step.consumed)
 
     return list(accumulate(actions, next_step, initial=Step(consumed=consumed)))
-
-
-def _active(job: Job) -> Iterator[str]:
-    for _, entry in job.lore:
-        if trim(entry.content) and lore_side(job, entry) is not None:
-            yield job.given.qualified_id(entry)
 
 
 def _user_injection(job: Job, consumed: Consumed) -> UserInjection:

@@ -6,14 +6,15 @@ place. Must not know which steps there are.
 Source: the plugin contract, sections A4 to A7.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import NamedTuple
 
 from attrs import evolve, field, frozen
 
 from tavern_compiler._macro_variables import MacroRefusal
 from tavern_compiler._text import trim
 from tavern_compiler.inputs import CompileInput, char_name, character_texts, user_name
-from tavern_compiler.lore import NumberedLore
+from tavern_compiler.lore import LoreEntry, LoreSide, NumberedLore, side_of
 from tavern_compiler.macro_context import MacroContext, Variables
 from tavern_compiler.macro_table import Macro, MacroCall
 from tavern_compiler.macros import (
@@ -70,6 +71,18 @@ class Step:
     diagnostics: tuple[Diagnostic, ...] = ()
 
 
+class FiredLore(NamedTuple):
+    """An entry of the lore, with what is asked about it again and again."""
+
+    place: int
+    """In the input."""
+    entry: LoreEntry
+    side: LoreSide | None
+    """Where it stands; None: nowhere."""
+    book_id: str
+    qualified_id: str
+
+
 @frozen(kw_only=True)
 class Job:
     """What all steps share."""
@@ -78,7 +91,7 @@ class Job:
     rules: Rules
     texts: Mapping[str, str]
     """Fields of the card that may be sent, trimmed, in fallback order."""
-    lore: tuple[NumberedLore, ...]
+    lore: tuple[FiredLore, ...]
     """What of the lore fits."""
     persona: str
     context: MacroContext
@@ -134,7 +147,7 @@ def job_of(given: CompileInput, lore: tuple[NumberedLore, ...]) -> Job:
         given=given,
         rules=rules,
         texts=texts,
-        lore=lore,
+        lore=tuple(_fired(given, rules, lore)),
         persona=persona,
         context=context,
         names=names,
@@ -142,6 +155,14 @@ def job_of(given: CompileInput, lore: tuple[NumberedLore, ...]) -> Job:
         macro_settings=_settings(rules.macro_profile, context),
         alone=alone,
     )
+
+
+def _fired(given: CompileInput, rules: Rules, lore: Iterable[NumberedLore]) -> Iterator[FiredLore]:
+    stray = rules.stray_side
+    for place, entry in lore:
+        book_id = given.book_id(entry)
+        side = side_of(entry, stray=stray)
+        yield FiredLore(place, entry, side, book_id, f"{book_id}:{entry.uid}")
 
 
 def _repeated_original(_: MacroCall, context: MacroContext) -> str:

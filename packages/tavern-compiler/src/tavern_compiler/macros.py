@@ -160,4 +160,4 @@ def names_only(context: MacroContext) -> MacroContext:
 
 def at_path(diagnostics: tuple[Diagnostic, ...], path: str) -> tuple[Diagnostic, ...]:
     """Say where the expanded text stands."""
-    return tuple(evolve(found, path=path) for found in diagnostics)
+    return diagnostics and tuple(evolve(found, path=path) for found in diagnostics)

@@ -12,6 +12,7 @@ from enum import StrEnum
 
 from attrs import frozen
 
+from tavern_compiler.lore import LoreSide
 from tavern_compiler.macros import MacroProfile
 
 
@@ -67,8 +68,8 @@ class Rules:
     # Lore
     highest_order_stays: bool = True
     """Where not all lore fits; else the first ones given stay."""
-    stray_lore_after: bool = False
-    """Lore without a known position goes after the character; else nowhere."""
+    stray_side: LoreSide | None = None
+    """Where lore without a known position goes; None: nowhere."""
 
     # Call settings
     other_max_tokens: bool = True
@@ -92,7 +93,7 @@ RULES: Mapping[CompileProfile, Rules] = {
         empty_macros_are_sources=True,
         card_macros_alone=False,
         highest_order_stays=False,
-        stray_lore_after=True,
+        stray_side=LoreSide.AFTER,
         other_max_tokens=False,
     ),
 }

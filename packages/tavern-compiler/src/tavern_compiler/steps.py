@@ -9,8 +9,9 @@ from collections.abc import Iterator, Mapping
 
 from tavern_compiler._macro_run import MacroUse
 from tavern_compiler._text import trim
-from tavern_compiler.job import Consumed, Job, Step
-from tavern_compiler.lore import LoreEntry, LoreSide, side_of
+from tavern_compiler.job import Consumed, FiredLore, Job, Step
+from tavern_compiler.lore import LoreSide
+from tavern_compiler.macro_context import MacroContext, Variables
 from tavern_compiler.macros import Expansion, at_path
 from tavern_compiler.parts import Part, PartSource, SourceKind
 from tavern_format import Diagnostic, Severity
@@ -109,19 +110,15 @@ def lore_step(job: Job, consumed: Consumed, side: LoreSide) -> Step:
     parts: list[Part] = []
     diagnostics: list[Diagnostic] = []
     variables = consumed.variables
-    for place, entry in job.lore:
-        if lore_side(job, entry) is not side:
+    for one in job.lore:
+        if one.side is not side:
             continue
-        if entry.text is None:
-            identity = f"/lore/{job.given.qualified_id(entry)}"
-            expansion = job.expand(entry.content, context, variables, identity)
-        else:
-            expansion = Expansion(text=entry.text, variables=variables)
+        expansion = _lore_text(job, one, context, variables)
         variables = expansion.variables
-        source = _lore_source(job, entry)
         more = contributors(job, expansion) if expansion.used else ()
-        parts.append(part_of(expansion, source, *more))
-        diagnostics += at_path(expansion.diagnostics, f"/lore/{place}/content")
+        parts.append(part_of(expansion, _lore_source(job, one), *more))
+        if expansion.diagnostics:
+            diagnostics += at_path(expansion.diagnostics, f"/lore/{one.place}/content")
     return Step(
         consumed=consumed.plus(variables, lore=(side,)),
         parts=tuple(parts),
@@ -129,14 +126,10 @@ def lore_step(job: Job, consumed: Consumed, side: LoreSide) -> Step:
     )
 
 
-def lore_side(job: Job, entry: LoreEntry) -> LoreSide | None:
-    """Say on which side of the character an entry stands; None: on none."""
-    return side_of(entry, stray=stray_side(job))
-
-
-def stray_side(job: Job) -> LoreSide | None:
-    """Say where lore without a known position stands."""
-    return LoreSide.AFTER if job.rules.stray_lore_after else None
+def _lore_text(job: Job, one: FiredLore, context: MacroContext, variables: Variables) -> Expansion:
+    if one.entry.text is not None:
+        return Expansion(text=one.entry.text, variables=variables)
+    return job.expand(one.entry.content, context, variables, f"/lore/{one.qualified_id}")
 
 
 def part_of(expansion: Expansion, *sources: PartSource) -> Part:
@@ -172,14 +165,15 @@ def source_of(job: Job, kind: SourceKind, name: str, text: str) -> PartSource:
     )
 
 
-def _lore_source(job: Job, entry: LoreEntry) -> PartSource:
+def _lore_source(job: Job, one: FiredLore) -> PartSource:
+    entry = one.entry
     ref = job.given.books.get(entry.book)
     return PartSource(
         kind=SourceKind.WORLD_BOOK,
         field="content",
         text=entry.content,
-        resource_id=job.given.book_id(entry),
+        resource_id=one.book_id,
         resource_revision=ref.revision if ref else None,
         entry_id=entry.uid,
-        qualified_entry_id=job.given.qualified_id(entry),
+        qualified_entry_id=one.qualified_id,
     )

@@ -67,7 +67,7 @@ class Rewriting:
 
 def rewrite(text: str) -> Rewriting:
     """Bring old forms into the one that is parsed: `<USER>`, `{{time_UTC+2}}`."""
-    if "<" not in text and ("_" not in text or "{{time_" not in text.lower()):
+    if not _has_old_form(text):
         return Rewriting(text)
     pieces: list[str] = []
     edits: list[_Edit] = []
@@ -81,6 +81,18 @@ def rewrite(text: str) -> Rewriting:
         copied, size = found.end(), start + len(new)
         edits.append(_Edit(start, size, found.start(), found.end()))
     return Rewriting("".join((*pieces, text[copied:])), tuple(edits))
+
+
+def _has_old_form(text: str) -> bool:
+    """Tell whether anything is to be rewritten; most texts have nothing."""
+    # The signs are looked for by `find`: the pattern would try its luck at every character.
+    for sign, lead in (("<", 0), ("_", len("{{time"))):
+        at = text.find(sign)
+        while at >= 0:
+            if at >= lead and _REWRITTEN.match(text, at - lead):
+                return True
+            at = text.find(sign, at + 1)
+    return False
 
 
 def finish(text: str) -> str:

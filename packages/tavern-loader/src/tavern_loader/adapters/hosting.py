@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO, Protocol
 
@@ -66,7 +67,9 @@ def complain(line: str) -> None:
 
 def end_process(code: int) -> None:
     """End now: a thread that is still at work, or a library's, must not hold the host up."""
-    sys.stderr.flush()
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):  # nobody may be left to read it
+            stream.flush()
     os._exit(code)
 
 

@@ -129,7 +129,7 @@ def plain_names(text: str) -> tuple[list[Node], int] | None:
     token_count = _PLAIN_TOKENS * count
     copied = 0
     # `find` and not the pattern looks for the next one: it is ten times as fast.
-    start = text.find("{{")
+    start = text.find("{")
     while start >= 0:
         found = _PLAIN_NAME.match(text, start)
         if found is None:
@@ -138,7 +138,7 @@ def plain_names(text: str) -> tuple[list[Node], int] | None:
         nodes.append(Node(start, end, end, name=found[1]))
         token_count += start > copied
         copied = end
-        start = text.find("{{", end)
+        start = text.find("{", end)
     return None if len(nodes) != count else (nodes, token_count + (copied < len(text)))
 
 

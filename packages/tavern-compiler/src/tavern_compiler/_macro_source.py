@@ -97,7 +97,7 @@ def _has_old_form(text: str) -> bool:
 
 def finish(text: str) -> str:
     """Do what is done to a whole text at last: braces, `{{trim}}`, marks of `{{else}}`."""
-    if "\\" not in text and "{{" not in text and "\0" not in text:
+    if "\\" not in text and "{" not in text and "\0" not in text:
         return text
     text = _ESCAPED_BRACE.sub(r"\1", text)
     return remove_trims(text).replace(ELSE_MARK, "")

@@ -132,18 +132,15 @@ def name_parts(parts: Iterable[Part], first: int = 0) -> tuple[Part, ...]:
     'pmp-dsh-tavern:part:0000:preset:prompts_3_content'
     """
     kept = (part for part in parts if part.text)
-    labels: dict[tuple[SourceKind, str], str] = {}
+    labels: dict[str, str] = {}
     named = []
     for ordinal, part in enumerate(kept, start=first):
         source = part.sources[0]
-        key = source.kind, source.field
-        label = labels.get(key) or labels.setdefault(key, _label(source))
+        # Joined and not formatted: an enumeration's own format and hash are slow.
+        origin = source.kind + ":" + source.field
+        label = labels.get(origin) or labels.setdefault(origin, _NOT_IN_NAMES.sub("_", origin))
         name = f"{PART_PREFIX}{ordinal:0{_ORDINAL_DIGITS}}:{label}"
         named.append(
             Part(name=name, text=part.text, sources=part.sources, provenance=part.provenance)
         )
     return tuple(named)
-
-
-def _label(source: PartSource) -> str:
-    return _NOT_IN_NAMES.sub("_", f"{source.kind}:{source.field}")

@@ -1,5 +1,6 @@
 """Random and hostile texts: nothing crashes, nothing hangs, and every run gives the same."""
 
+import os
 import random
 import time
 from collections.abc import Iterator
@@ -20,10 +21,11 @@ from tavern_compiler import (
 from tavern_compiler._macro_lexer import tokenize
 from tavern_compiler._macro_parser import _Parser, plain_names
 
+_SHARE = int(os.environ.get("TAVERN_FUZZ_EXAMPLES", "100"))
 TEXT_COUNTS = {
-    MacroProfile.NEW: 20_000,
-    MacroProfile.LEGACY: 4_000,
-    MacroProfile.DSH_TAVERN: 4_000,
+    MacroProfile.NEW: 200 * _SHARE,
+    MacroProfile.LEGACY: 40 * _SHARE,
+    MacroProfile.DSH_TAVERN: 40 * _SHARE,
 }
 PIECES = (
     *(

@@ -3,6 +3,7 @@
 import json
 import os
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -372,21 +373,21 @@ def test_log_comes_in_pages() -> None:
 
 
 def test_end_of_input_ends_and_shows_work_that_nobody_waits() -> None:
-    seen = threading.Event()
+    begun, seen = threading.Event(), threading.Event()
 
     def work(_: JsonObject, cancellation: Cancellation) -> JsonObject:
+        begun.set()
         while not cancellation.requested:
-            pass
+            time.sleep(0.001)
         seen.set()
         return {}
 
     with linked(work=work) as bridge:
         bridge.send(id=1, method="work", params={})
-        bridge.send(id=2, method="ping")
-        bridge.receive()
+        assert begun.wait(WAIT_S)
         bridge.hang_up()
         assert bridge.ended()
-    assert seen.is_set()
+    assert seen.wait(WAIT_S)
 
 
 def test_shutdown_is_answered_when_earlier_work_is_done() -> None:

@@ -99,7 +99,7 @@ def _source(source: PartSource) -> str:
         return f"{source.identifier} ({source.role})"
     if source.kind is SourceKind.WORLD_BOOK:
         return f"{source.resource_id} #{source.entry_id}"
-    return {SourceKind.CHARACTER: "card", SourceKind.USER: "user"}[source.kind]
+    return {SourceKind.CHARACTER: "card"}.get(source.kind, source.kind.value)
 
 
 def books_sections(done: Groundwork, cells: int) -> Iterator[Iterator[str]]:

@@ -62,6 +62,8 @@ TOOLS: Mapping[str, Rule] = {
     "bash": Rule.REFUSE,
     "pwsh": Rule.REFUSE,
     "run_code": Rule.REFUSE,
+    # Takes a script, and what the host runs it in is no wall.
+    "workflow": Rule.REFUSE,
     "web_fetch": Rule.REFUSE,
     # Would print what stands in secret files.
     "grep": Rule.REFUSE,
@@ -76,7 +78,6 @@ TOOLS: Mapping[str, Rule] = {
     "list_agents": Rule.ALLOW,
     "interrupt_agent": Rule.ALLOW,
     "report": Rule.ALLOW,
-    "workflow": Rule.ALLOW,
     "ralph": Rule.ALLOW,
     # Programs cannot be started, those that run may be watched and ended.
     "job_output": Rule.ALLOW,

@@ -2,6 +2,7 @@
 // Python environment that is named in installed.json. If that is gone, DSH goes on without it.
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
 export const name = 'tavern-loader';
@@ -23,10 +24,16 @@ function begin() {
 /** A process that keeps nobody alive, and ends when this one does. */
 function startPython({ python, arguments: args, bridge }) {
     const cwd = fileURLToPath(new URL('.', pathToFileURL(bridge)));
-    const child = spawn(python, args, { stdio: ['pipe', 'pipe', 'pipe'], cwd, windowsHide: true });
+    const child = spawn(python, args, { stdio: ['pipe', 'pipe', 'pipe'], cwd, env: environment(), windowsHide: true });
     child.once('error', () => { }); // it is tried again, and told then
     for (const part of [child, child.stdin, child.stdout, child.stderr]) part?.unref?.();
     return child;
+}
+
+/** A home that is named from the folder DSH was started in means the same in another folder. */
+function environment({ DSH_HOME: home, ...others } = process.env) {
+    if (!home) return others;
+    return { ...others, DSH_HOME: home.startsWith('~') ? home : resolve(home) };
 }
 
 export async function apply(ctx, config) {

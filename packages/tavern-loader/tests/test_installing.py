@@ -57,6 +57,16 @@ def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
+def test_bridge_that_was_put_in_by_hand_is_taken_out_as_well(made: Profile) -> None:
+    by_hand = {"dsh": {"profile": {"bundles": [BRIDGE]}}, "dependencies": {BRIDGE: "link:x"}}
+    made.manifest_file.write_text(json.dumps(by_hand), encoding="utf-8")
+    install(made, PYTHON, None)
+    uninstall(made)
+    left = json.loads(made.manifest_file.read_bytes())
+    assert left["dsh"]["profile"]["bundles"] == []
+    assert BRIDGE not in left.get("dependencies", {})
+
+
 def test_missing_profile_is_made_as_the_host_makes_it(profile: Profile) -> None:
     done = install(profile, PYTHON, None)
     assert done.steps[0] == "made the profile web"

@@ -181,8 +181,8 @@ def _take_out(profile: Profile) -> Iterator[str]:
     if manifest is not None and (changed := without_bridge(manifest)) != manifest:
         backup = read_or_none(profile.bridge / BACKUP)
         old = None if backup is None else object_or_none(backup)
-        # What nobody else has touched meanwhile gets its very bytes back.
-        untouched = old is not None and with_bridge(old) == manifest
+        # What nobody else has touched meanwhile gets its very bytes back, unless those had it too.
+        untouched = old is not None and with_bridge(old) == manifest and without_bridge(old) == old
         data = backup if untouched and backup is not None else dump_object(changed)
         write_whole(profile.manifest_file, data)
         yield f"took {BRIDGE} out of {profile.manifest_file}"

@@ -268,6 +268,7 @@ CALLS: Calls = {
     "tavern_trace.load_legacy_audits": lambda: trace.load_legacy_audits(OLD_AUDITS),
     "tavern_trace.load_record": lambda: trace.load_record(trace.dump_record(record)),
     "tavern_trace.load_store": lambda: trace.load_store(trace.dump_store(store)),
+    "tavern_trace.open_store": lambda: trace.open_store(trace.dump_store(store)),
     "tavern_trace.new_audit": lambda: trace.new_audit(profile, named, privacy="strict"),
     "tavern_trace.next_attempt": lambda: trace.next_attempt(
         [record], session_id="s", turn=1, step=1

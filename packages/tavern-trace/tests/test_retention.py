@@ -23,10 +23,13 @@ from tavern_trace import (
     dump_store,
     is_session_id,
     json_stringify,
+    load_record,
     load_store,
+    open_store,
     put,
     put_audits,
     record_from_json,
+    store_document,
 )
 
 MIB = 1024 * 1024
@@ -44,6 +47,11 @@ def small(record_id: str, session_id: str = "s", *, size: int = 0, **changes: An
 
 def ids(store: TraceStore) -> list[str]:
     return [row.id for row in store.rows]
+
+
+def encode_store(*rows: Any) -> bytes:
+    """Write rows as they are, in the layout of a store."""
+    return json_stringify({"schemaVersion": 4, "records": list(rows)}).encode()
 
 
 def document_of(*rows: Any) -> bytes:
@@ -328,3 +336,107 @@ def test_records_of_a_session_are_listed_by_the_time_they_began() -> None:
         store = put(store, small(record_id, recorded_at_ms=at_ms))
     store = put(store, small("4", "other"))
     assert [record.id for record in store.records("s")] == ["2", "3", "1"]
+
+
+# --- opening ---------------------------------------------------------------------------------
+
+
+def rows_of(store: TraceStore) -> list[tuple[str, str, bytes]]:
+    return [(row.id, row.session_id, row.data) for row in store.rows]
+
+
+def test_opened_store_is_the_loaded_one(given: Any) -> None:
+    data = (given.VECTORS / "tavern-trace-records.json").read_bytes()
+    opened, loaded = open_store(data), load_store(data)
+    assert opened == loaded
+    assert [row.record for row in opened.rows] == [row.record for row in loaded.rows]
+    assert dump_store(open_store(data)) == data
+
+
+def test_row_is_read_when_its_record_is_asked_for(
+    given: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = (given.VECTORS / "tavern-trace-records.json").read_bytes()
+    read: list[bytes] = []
+
+    def load(row: bytes) -> TraceRecord:
+        read.append(row)
+        return load_record(row)
+
+    monkeypatch.setattr(store_document, "load_record", load)
+    store = open_store(data)
+    first = store.rows[0]
+    assert read == []
+    assert store.find(first.session_id, first.id) is store.find(first.session_id, first.id)
+    assert read == [first.data]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"audit": {"a": [{"text": "a body"}]}},
+        {"audit": {"systemMessages": ["a body"]}},
+        {"failure": {"message": "a body"}},
+        {"requestContentStatus": "available"},
+        {"contentStatus": "available"},
+        {"bodyStorage": "inline"},
+        {"sourceTextStored": True},
+        {"unknown": {"contentStatus": "available"}},
+        {"sections": "no list"},
+        {"unknown": 1e400},
+        {"unknown": 12345678901234567890},
+    ],
+    ids=str,
+)
+def test_opened_row_stores_no_more_than_a_loaded_one(given: Any, change: Any) -> None:
+    row = given.sample("record_2_request_observed") | change
+    data = encode_store(row)
+    assert dump_store(open_store(data)) == dump_store(load_store(data))
+
+
+def test_body_under_an_escaped_name_is_not_stored(given: Any) -> None:
+    row = given.sample("record_2_request_observed") | {"audit": {"text": "a body"}}
+    data = encode_store(row).replace(b'"text"', rb'"te\u0078t"')
+    assert b"a body" in data
+    assert b"a body" not in dump_store(open_store(data))
+
+
+@pytest.mark.parametrize(
+    ("data", "code"),
+    [
+        (b'{"schemaVersion":4,"records":[NaN]}', "INVALID_JSON"),
+        (b'{"schemaVersion":4,"records":[{}}]}', "INVALID_JSON"),
+        (b'{"schemaVersion":4,"records":[{} {}]}', "INVALID_JSON"),
+        (b'{"schemaVersion":4,"records":[' + b"[" * 100_000 + b"]}", "NESTED_TOO_DEEP"),
+        (b'{"schemaVersion":3,"records":[]}', "WRONG_SCHEMA"),
+        (b"\xff", "NOT_UTF8"),
+        (b"", "INVALID_JSON"),
+    ],
+    ids=repr,
+)
+def test_what_is_no_store_cannot_be_opened_either(data: bytes, code: str) -> None:
+    for read in (load_store, open_store):
+        with pytest.raises(SchemaError) as raised:
+            read(data)
+        assert raised.value.code == code
+
+
+def test_document_of_another_layout_is_opened_as_it_is_loaded(given: Any) -> None:
+    document = given.sample("tavern-trace-records")
+    data = json.dumps(document, indent=1).encode()
+    assert open_store(data) == load_store(data)
+
+
+def test_row_that_is_too_large_is_omitted_when_opened(given: Any) -> None:
+    limits = StoreLimits(record_bytes=4096)
+    data = encode_store(given.sample("record_2_request_observed"))
+    store = open_store(data, limits)
+    assert store.remarks == (StoreRemark(code="ROW_OMITTED", row=0),)
+    assert store == load_store(data, limits)
+
+
+def test_opened_row_that_cannot_be_read_is_kept(given: Any) -> None:
+    row = given.sample("record_2_request_observed") | {"turn": "first"}
+    store = open_store(encode_store(row))
+    assert store.rows[0].record is None
+    assert dump_store(store) == encode_store(row)

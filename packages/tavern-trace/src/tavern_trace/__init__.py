@@ -51,9 +51,7 @@ from tavern_trace.retention import (
     StoreLimits,
     StoreRemark,
     TraceStore,
-    dump_store,
     is_session_id,
-    load_store,
     put,
     put_audits,
 )
@@ -80,6 +78,7 @@ from tavern_trace.status import (
     next_audit_status,
     next_status,
 )
+from tavern_trace.store_document import dump_store, load_store, open_store
 from tavern_trace.verify import Verification, verify
 
 __all__ = [
@@ -163,6 +162,7 @@ __all__ = [
     "observe_message",
     "observe_stream",
     "observe_turn_end",
+    "open_store",
     "put",
     "put_audits",
     "record_from_json",

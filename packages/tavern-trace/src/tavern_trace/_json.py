@@ -53,7 +53,7 @@ def parse(data: bytes) -> Any:  # noqa: ANN401 - whatever JSON holds
 def parse_text(text: str) -> Any:  # noqa: ANN401 - whatever JSON holds
     """Read one JSON text; raises what `parse` raises."""
     try:
-        return json.loads(text, parse_int=_whole, parse_constant=_refuse_constant)
+        return json.loads(text, parse_int=whole, parse_constant=refuse_constant)
     except json.JSONDecodeError as fault:
         place = f"not JSON at line {fault.lineno} column {fault.colno}"
         message = place if text.strip() else "it is empty"
@@ -64,12 +64,13 @@ def parse_text(text: str) -> Any:  # noqa: ANN401 - whatever JSON holds
         raise SchemaError("NESTED_TOO_DEEP", "the nesting has no end") from None
 
 
-def _whole(digits: str) -> float:
+def whole(digits: str) -> float:
     """Read a whole number; beyond 2^53 it is a double, as in JavaScript."""
     return int(digits) if len(digits) <= _SAFE_DIGITS else float(digits)
 
 
-def _refuse_constant(_: str) -> NoReturn:
+def refuse_constant(_: str) -> NoReturn:
+    """Refuse NaN and Infinity, which Python would read; raises ValueError."""
     raise ValueError
 
 

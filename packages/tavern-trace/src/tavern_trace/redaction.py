@@ -37,6 +37,8 @@ RECORD_KEYS = frozenset(
 PART_KEYS = frozenset({"contentStatus", "referenceError"})
 """The same of a section or context."""
 PART_LISTS = ("sections", "contexts")
+NEVER_STORED = BODY_KEYS | RECORD_KEYS | (PART_KEYS - {"contentStatus"})
+"""Names of fields that no stored record has anywhere; `contentStatus` is the record's own, too."""
 TEXT_STATUS = "not-stored"
 _SCALARS = frozenset({str, int, bool, float, type(None)})
 
@@ -58,6 +60,20 @@ def strip_bodies(document: Mapping[str, object]) -> dict[str, object]:
     if stripped.get("failureRef"):
         forced["failureStatus"] = ContentStatus.REFERENCE_ONLY.value
     return stripped | forced
+
+
+def is_stripped(document: Mapping[str, object]) -> bool:
+    """Tell whether a record's own fields are as `strip_bodies` would leave them.
+
+    Of what is in them it says nothing: that takes a search for `NEVER_STORED`.
+    """
+    failure = ContentStatus.REFERENCE_ONLY.value if document.get("failureRef") else None
+    return (
+        document.get("bodyStorage") == BODY_STORAGE
+        and document.get("sourceTextStored") is False
+        and as_text(document.get("contentStatus")) not in VERDICTS
+        and (failure is None or document.get("failureStatus") == failure)
+    )
 
 
 def _without_texts(value: object, depth: int = 1) -> object:

@@ -1,24 +1,23 @@
 """The store of records as a value: what fits stays, the oldest go first.
 
-Owns the limits, the document that records are kept in and the order of eviction. Each row carries
-its own bytes: nothing is written twice, and a row that this version cannot read is kept as it is.
-Must not know files: bytes come in and go out.
+Owns the limits and the order of eviction. Each row carries its own bytes: nothing is written
+twice, and a row that this version cannot read is kept as it is. Must not know the document that
+rows are kept in.
 
 Source: the plugin contract, section D7.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 from attrs import evolve, field, frozen
 
-from tavern_trace._json import EMPTY, JsonObject, freeze_object, parse
+from tavern_trace._json import JsonObject, freeze_object
 from tavern_trace._tables import Foreign
-from tavern_trace.codec import OMITTED_LAYOUT, dump_record, record_from_json, record_to_json
-from tavern_trace.errors import SchemaError, StoreTooLargeError
-from tavern_trace.hashing import encode_json
-from tavern_trace.redaction import redact, strip_bodies
+from tavern_trace.codec import OMITTED_LAYOUT, dump_record, record_from_json
+from tavern_trace.redaction import redact
 from tavern_trace.schema import SCHEMA_VERSION, ContentStatus, TraceRecord
 from tavern_trace.status import RecordStatus
 
@@ -27,9 +26,9 @@ MAX_RECORDS = 256
 MAX_READ_BYTES = 32 * MIB
 """A larger file is refused, unread."""
 _SESSION_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,199}")
-_HEAD = b'{"schemaVersion":4,"records":['
-_TAIL = b"]}"
-_ENVELOPE_BYTES = len(_HEAD) + len(_TAIL)
+HEAD = b'{"schemaVersion":4,"records":['
+TAIL = b"]}"
+_ENVELOPE_BYTES = len(HEAD) + len(TAIL)
 _RESERVED_BYTES = 256
 """A single record leaves this much of the store to the document around it."""
 
@@ -82,9 +81,16 @@ class StoredRow:
 
     id: str
     session_id: str
-    record: TraceRecord | None = field(repr=False)
-    """None: this version cannot read it; it is kept, counted and evicted like any other."""
     data: bytes = field(repr=False)
+    _read: Callable[[], TraceRecord | None] = field(repr=False, eq=False)
+
+    @cached_property
+    def record(self) -> TraceRecord | None:
+        """Give the record, read when it is first asked for.
+
+        None: this version cannot read it; it is kept, counted and evicted like any other.
+        """
+        return self._read()
 
 
 @frozen(kw_only=True)
@@ -121,8 +127,9 @@ class TraceStore:
 
     def find(self, session_id: str, record_id: str) -> TraceRecord | None:
         """Give one readable record of a session, or None."""
-        found = (record for record in self.records(session_id) if record.id == record_id)
-        return next(found, None)
+        rows = (row for row in self.rows if (row.session_id, row.id) == (session_id, record_id))
+        found = next(rows, None)
+        return None if found is None else found.record
 
 
 def is_session_id(value: object) -> bool:
@@ -144,9 +151,9 @@ def put(store: TraceStore, record: TraceRecord) -> TraceStore:
     previous = store.find(record.session_id, record.id)
     if previous is not None and previous.audit is not None:
         record = evolve(record, audit=_later_audit(previous.audit, record.audit))
-    row = _bounded(record, store.limits)
+    row = bounded(record, store.limits)
     others = (one for one in store.rows if not _same(one, row))
-    return evolve(store, rows=_kept((*others, row), store.limits))
+    return evolve(store, rows=kept_rows((*others, row), store.limits))
 
 
 def put_audits(
@@ -169,12 +176,12 @@ def put_audits(
         at = places.get((session_id, identity))
         present = None if at is None else rows[at].record
         record = present or _record_of_audit(session_id, identity, audit)
-        row = _bounded(evolve(record, audit=audit), store.limits)
+        row = bounded(evolve(record, audit=audit), store.limits)
         if at is None:
             rows.append(row)
         else:
             rows[at] = row
-    return evolve(store, rows=_kept(rows, store.limits))
+    return evolve(store, rows=kept_rows(rows, store.limits))
 
 
 def _record_of_audit(session_id: str, identity: str, audit: JsonObject) -> TraceRecord:
@@ -208,7 +215,7 @@ def _same(one: StoredRow, other: StoredRow) -> bool:
     return (one.session_id, one.id) == (other.session_id, other.id)
 
 
-def _bounded(record: TraceRecord, limits: StoreLimits, data: bytes | None = None) -> StoredRow:
+def bounded(record: TraceRecord, limits: StoreLimits, data: bytes | None = None) -> StoredRow:
     """Make a row of a record; `data` is its JSON, if it is at hand and without bodies."""
     if data is None:
         record = redact(record)
@@ -216,7 +223,7 @@ def _bounded(record: TraceRecord, limits: StoreLimits, data: bytes | None = None
     if len(data) > limits.one_row_bytes:
         record = omitted(record)
         data = dump_record(record)
-    return StoredRow(id=record.id, session_id=record.session_id, record=record, data=data)
+    return StoredRow(id=record.id, session_id=record.session_id, data=data, read=lambda: record)
 
 
 def omitted(record: TraceRecord) -> TraceRecord:
@@ -240,7 +247,7 @@ def _size_bytes(rows: Sequence[StoredRow]) -> int:
     return _ENVELOPE_BYTES + commas + sum(len(row.data) for row in rows)
 
 
-def _kept(rows: Sequence[StoredRow], limits: StoreLimits) -> tuple[StoredRow, ...]:
+def kept_rows(rows: Sequence[StoredRow], limits: StoreLimits) -> tuple[StoredRow, ...]:
     """Drop rows from the old end until number and size fit."""
     kept = list(rows[-MAX_RECORDS:])
     size = _size_bytes(kept)
@@ -249,68 +256,3 @@ def _kept(rows: Sequence[StoredRow], limits: StoreLimits) -> tuple[StoredRow, ..
         size -= len(kept[dropped].data) + 1
         dropped += 1
     return tuple(kept[dropped:])
-
-
-# --- the document ----------------------------------------------------------------------------
-
-
-def dump_store(store: TraceStore) -> bytes:
-    """Write the whole document, compact, rows in the order of the store."""
-    return _HEAD + b",".join(row.data for row in store.rows) + _TAIL
-
-
-def load_store(data: bytes, limits: StoreLimits | None = None) -> TraceStore:
-    """Read a document that `dump_store` or the plugin's JavaScript wrote.
-
-    Raises StoreTooLargeError, and SchemaError for what is no such document: NOT_UTF8, INVALID_JSON,
-    NESTED_TOO_DEEP, WRONG_SCHEMA. Single rows are never the reason: the remarks tell of them.
-    """
-    if len(data) > MAX_READ_BYTES:
-        raise StoreTooLargeError(actual_bytes=len(data), limit_bytes=MAX_READ_BYTES)
-    document = parse(data)
-    if not isinstance(document, Mapping) or document.get("schemaVersion") != SCHEMA_VERSION:
-        raise SchemaError("WRONG_SCHEMA", f"no store of schema {SCHEMA_VERSION}")
-    if not isinstance(document.get("records"), list):
-        raise SchemaError("WRONG_SCHEMA", "no list", path="/records")
-    limits = limits or StoreLimits()
-    rows, remarks = [], []
-    for at, found in enumerate(document["records"]):
-        row, remark = _read_row(at, found, limits)
-        rows += [row] if row else []
-        remarks += [remark] if remark else []
-    kept = _kept(rows, limits)
-    if len(kept) < len(rows):
-        remarks.append(StoreRemark(code="ROWS_EVICTED", row=len(rows) - len(kept)))
-    return TraceStore(limits=limits, rows=kept, remarks=tuple(remarks))
-
-
-def _read_row(
-    at: int, found: object, limits: StoreLimits
-) -> tuple[StoredRow | None, StoreRemark | None]:
-    row = found if isinstance(found, Mapping) else EMPTY
-    identity, session_id = row.get("id"), row.get("sessionId")
-    named = isinstance(identity, str) and identity and is_session_id(session_id)
-    if not named or row.get("schemaVersion") != SCHEMA_VERSION:
-        return None, StoreRemark(code="ROW_INVALID", row=at)
-    try:
-        record = record_from_json(row)
-    except SchemaError as fault:
-        return _unread(at, row, fault.inside("records", str(at)), limits)
-    bounded = _bounded(record, limits, encode_json(record_to_json(record)))
-    if bounded.record is not record:
-        return bounded, StoreRemark(code="ROW_OMITTED", row=at)
-    return bounded, None
-
-
-def _unread(
-    at: int, row: Mapping[str, Any], fault: SchemaError, limits: StoreLimits
-) -> tuple[StoredRow | None, StoreRemark]:
-    """Keep a row that this version cannot read, unless it cannot be kept either."""
-    try:
-        data = encode_json(strip_bodies(row))
-    except SchemaError:
-        data = b""
-    if not 0 < len(data) <= limits.one_row_bytes:
-        return None, StoreRemark(code="ROW_INVALID", row=at, message=str(fault))
-    kept = StoredRow(id=row["id"], session_id=row["sessionId"], record=None, data=data)
-    return kept, StoreRemark(code="ROW_UNREADABLE", row=at, message=str(fault))

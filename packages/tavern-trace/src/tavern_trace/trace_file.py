@@ -17,8 +17,9 @@ from tavern_trace.legacy import (
     load_legacy_assemblies,
     load_legacy_audits,
 )
-from tavern_trace.retention import StoreLimits, StoreRemark, load_store
+from tavern_trace.retention import StoreLimits, StoreRemark
 from tavern_trace.schema import SCHEMA_VERSION, TraceRecord
+from tavern_trace.store_document import load_store
 
 _LARGEST = StoreLimits(record_bytes=2**40, total_bytes=2**40)
 """Whoever looks at a file wants to see all of it."""

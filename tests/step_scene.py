@@ -263,6 +263,7 @@ class ModelSession:
             if event["type"] in self.scene.hello["replay"]
         ]
         headers = [event for event in self.events if event["type"] == "request/header"]
+        contexts = [event for event in self.events if event["type"] == "request/context"]
         half = len(own) // 2
         call = self.scene.call
         call("session/sync", session=self.facts, events=own[:half], first=True, last=False)
@@ -273,6 +274,7 @@ class ModelSession:
             first=False,
             last=True,
             requestHeader=headers[-1] if headers else None,
+            requestContext=contexts[-1] if contexts else None,
         )
 
     def fork(self, session_id: str, seed_length: int) -> "ModelSession":

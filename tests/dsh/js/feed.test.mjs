@@ -64,8 +64,23 @@ test('what was dropped is told before the next question, once', async () => {
     assert.deepEqual(it.sent.map(([method]) => method), ['session/sync', 'assemble', 'assemble']);
     const [, sync] = it.sent[0];
     assert.deepEqual(sync.events.map(event => event.seq), [0, 1]);
-    assert.deepEqual([sync.first, sync.last, sync.requestHeader], [true, true, null]);
+    assert.deepEqual([sync.first, sync.last, sync.requestHeader, sync.requestContext], [true, true, null, null]);
     assert.deepEqual(sync.session, { id: 's', header: { id: 's', cwd: '/w' }, seq: 2, cwd: '/w', running: true });
+});
+
+test('the last piece of a sync brings the latest header and context of the whole log', () => {
+    const context = (seq, contextWindow) => ({ type: 'request/context', seq, time: 0, data: { contextWindow } });
+    const header = { type: 'request/header', seq: 1, time: 0, data: { header: {} } };
+    const large = splice(3, 'x'.repeat(1024 * 1024));
+    const events = [context(0, 1), header, context(2, 2), large];
+    const it = scene(events);
+    it.session.header.seedLength = 3;  // inherited ones count, too
+    events.push({ ...large, seq: 4 });
+    it.feed.sync(it.session);
+    const syncs = it.sent.map(([, params]) => params);
+    assert.deepEqual(syncs.map(sync => sync.events.map(event => event.seq)), [[], [3], [4]]);
+    assert.deepEqual(syncs.map(sync => sync.requestHeader?.seq), [undefined, undefined, 1]);
+    assert.deepEqual(syncs.map(sync => sync.requestContext?.data.contextWindow), [undefined, undefined, 2]);
 });
 
 test('what was dropped is told as soon as there is room', () => {

@@ -107,6 +107,16 @@ def test_lore_has_a_share_of_the_models_context(session: ModelSession) -> None:
     assert result_of(session).match.budget.limit_tokens == 3
 
 
+def test_the_share_stays_after_a_restart_and_in_a_fork(session: ModelSession) -> None:
+    session.log("request/context", contextWindow=8)
+    session.say("Bell.")
+    session.scene.restart()
+    session.open("resume")
+    assert result_of(session).match.budget.limit_tokens == 2
+    fork = session.fork("fork", session.seq)
+    assert result_of(fork).match.budget.limit_tokens == 2
+
+
 def test_a_preview_changes_nothing(session: ModelSession) -> None:
     service = session.scene.app.service
     assert service is not None

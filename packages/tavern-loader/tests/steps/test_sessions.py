@@ -39,6 +39,14 @@ def test_a_fork_begins_with_what_held_at_its_cut(scene: StepScene) -> None:
     assert (early.parts, late.parts) == (["n=3"], ["n=4", "It rings."])
 
 
+def test_a_fork_whose_first_event_is_told_before_its_sync_is_a_fork(scene: StepScene) -> None:
+    scene.bind(preset_id=scene.add(preset(COUNT)))
+    session = scene.session().say("a")
+    event = {"type": "sandbox/mode", "seq": session.seq, "data": {"mode": "read-only"}}
+    scene.call("session/event", sessionId="fork", event=event)
+    assert session.fork("fork", session.seq).say("b").parts == ["n=2"]
+
+
 def test_a_fork_of_a_session_that_is_not_open_is_the_same(scene: StepScene) -> None:
     scene.bind(world_book_ids=(scene.add(STICKY),), preset_id=scene.add(preset(COUNT)))
     session = scene.session().say("bell")

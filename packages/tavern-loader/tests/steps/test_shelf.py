@@ -3,13 +3,16 @@
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
-from threading import Event
+from pathlib import Path
+from threading import Event, Thread
 
 import pytest
 from attrs import define, field
 
 from tavern_loader.adapters.background import Background
+from tavern_loader.adapters.json_file import Storage
 from tavern_loader.adapters.soon import Soon
+from tavern_loader.adapters.stored_bytes import TRACE_RECORDS, StoredBytes
 from tavern_loader.errors import StoreError
 from tavern_loader.service.trace_shelf import MAX_UNWRITTEN, TraceShelf
 from tavern_trace import (
@@ -27,6 +30,8 @@ from tavern_trace import (
 class File:
     data: bytes | None = None
     is_full: bool = False
+    is_unreadable: bool = False
+    reads: int = 0
     writes: int = 0
     on_write: Callable[[], None] = field(default=lambda: None)
 
@@ -34,6 +39,9 @@ class File:
         return None if self.data is None else (self.writes, len(self.data))
 
     def read(self) -> bytes | None:
+        self.reads += 1
+        if self.is_unreadable:
+            raise StoreError("STORE_UNREADABLE", "too many open files")
         return self.data
 
     def write(self, data: bytes) -> None:
@@ -140,6 +148,73 @@ def test_a_file_that_is_not_understood_stays(data: bytes) -> None:
     assert held.file.data == data
     assert len(held.said) == 1
     assert [row.id for row in held.shelf.store().rows] == ["a", "b"]
+
+
+def test_a_file_that_is_not_understood_is_read_once() -> None:
+    held = Shelf(file=File(data=b"{"))
+    for identity in ("a", "b", "c"):
+        held.shelf.put(record(identity))
+        held.shelf.flush()
+    held.shelf.store()
+    assert held.file.reads == 1
+
+
+def test_once_a_file_is_repaired_all_that_waits_is_written() -> None:
+    held = Shelf(file=File(data=b"{"))
+    held.shelf.put(record("a"))
+    held.shelf.flush()
+    held.file.data = dump_store(put(TraceStore(), record("other")))
+    held.shelf.put(record("b"))
+    held.shelf.flush()
+    assert held.written() == ["other", "a", "b"]
+    held.file.data = b"["
+    held.shelf.put(record("c"))
+    held.shelf.flush()
+    assert held.said == ["the trace is not written: INVALID_JSON"] * 2
+
+
+def test_a_file_that_cannot_be_read_for_a_while_is_written_afterwards() -> None:
+    held = Shelf(file=File(data=dump_store(put(TraceStore(), record("old")))))
+    held.file.is_unreadable = True
+    held.shelf.put(record("a"))
+    held.shelf.flush()
+    assert [row.id for row in held.shelf.store().rows] == ["a"]
+    held.file.is_unreadable = False
+    assert [row.id for row in held.shelf.store().rows] == ["old", "a"]
+    held.shelf.flush()
+    assert held.written() == ["old", "a"]
+    assert held.said == ["the trace is not written: STORE_UNREADABLE"]
+
+
+def test_of_records_that_cannot_be_written_the_latest_are_kept() -> None:
+    held = Shelf()
+    held.file.is_full = True
+    for number in range(5 * MAX_UNWRITTEN):
+        held.shelf.put(record(str(number)))
+        if number % 7 == 0:
+            held.shelf.flush()
+    latest = [str(number) for number in range(4 * MAX_UNWRITTEN, 5 * MAX_UNWRITTEN)]
+    assert [row.id for row in held.shelf.store().rows] == latest
+    assert held.said == [
+        "the trace is not written: STORE_UNWRITABLE",
+        f"only the latest {MAX_UNWRITTEN} records of the trace are kept",
+    ]
+    held.file.is_full = False
+    held.shelf.flush()
+    assert held.written() == latest
+
+
+def test_nobody_waits_for_the_trace_to_be_written(tmp_path: Path) -> None:
+    storage = Storage.at(tmp_path)
+    with StoredBytes(storage, TRACE_RECORDS).exclusive():
+        started = Event()
+
+        def change() -> None:
+            with storage.lock.held():
+                started.set()
+
+        Thread(target=change).start()
+        assert started.wait(5)
 
 
 def test_work_is_done_once_for_all_who_ask_meanwhile() -> None:

@@ -97,16 +97,24 @@ def test_a_memory_is_the_same_after_it_was_written() -> None:
     record = TimedRecord(hash=7, start_messages=1, end_messages=4, protected=True)
     memory = SessionMemory(
         chat_id="root",
-        checkpoints=(at(4, 1, timed=MatchState(sticky={"b.1": record}), variables={"v": [1]}),),
+        checkpoints=(
+            at(
+                4,
+                1,
+                timed=MatchState(sticky={"b.1": record}),
+                variables={"v": [1]},
+                public=frozenset({"v"}),
+            ),
+        ),
         applied=AppliedSettings(ours={"temperature": 1}, before={}),
     )
     document = json.loads(json.dumps(memory_to_json(memory)))
     assert memory_from_json("s", document) == memory
 
 
-def test_private_variables_are_never_written() -> None:
-    private = frozenset({"v"})
-    memory = after_step(held("a"), at(20, 2, variables={"v": "x", "w": "y"}, private=private))
+def test_variables_are_written_only_if_they_are_known_to_be_public() -> None:
+    public = frozenset({"w"})
+    memory = after_step(held("a"), at(20, 2, variables={"v": "x", "w": "y"}, public=public))
     assert memory_to_json(memory)["checkpoints"][-1]["variables"] == {"w": "y"}
 
 

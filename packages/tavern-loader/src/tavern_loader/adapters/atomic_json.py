@@ -46,14 +46,14 @@ class FileBytes:
 class StorageLock:
     """Lets one writer in at a time: over all threads and processes that take part."""
 
-    def __init__(self, folder: Path, timeout_s: float = LOCK_TIMEOUT_S) -> None:
+    def __init__(
+        self, folder: Path, timeout_s: float = LOCK_TIMEOUT_S, name: str = LOCK_FILE
+    ) -> None:
         """Lock by a file in a folder that need not exist yet."""
         self._folder = folder
         self._threads = RLock()
         # The lock on threads is taken first, so one lock on the file serves them all.
-        self._file = FileLock(
-            folder / LOCK_FILE, timeout=timeout_s, mode=FILE_MODE, thread_local=False
-        )
+        self._file = FileLock(folder / name, timeout=timeout_s, mode=FILE_MODE, thread_local=False)
 
     @contextmanager
     def held(self) -> Iterator[None]:

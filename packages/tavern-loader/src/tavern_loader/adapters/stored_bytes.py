@@ -10,6 +10,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from tavern_loader.adapters.atomic_json import (
+    StorageLock,
     read_file,
     remove_file,
     signature_of,
@@ -30,12 +31,13 @@ MAX_MEMORY_BYTES = 8 * MIB
 
 
 class StoredBytes:
-    """One file; implements the port `BytesFile`."""
+    """One file with a lock of its own; implements the port `BytesFile`."""
 
     def __init__(self, storage: Storage, name: str, limit_bytes: int = MAX_TRACE_BYTES) -> None:
         """Keep bytes under a name; a file over the limit is refused unread."""
-        self._storage = storage
         self._path = storage.root / name
+        # A trace takes long to write: a session that begins meanwhile must not wait for it.
+        self._lock = StorageLock(storage.root, name=f".{Path(name).stem}.lock")
         self._limit_bytes = limit_bytes
 
     def revision(self) -> object:
@@ -52,12 +54,12 @@ class StoredBytes:
 
     def write(self, data: bytes) -> None:
         """Put bytes in the place of the others, at once."""
-        with self._storage.lock.held():
+        with self._lock.held():
             write_file(self._path, data)
 
     def exclusive(self) -> AbstractContextManager[None]:
         """Keep other writers out, those of other processes included."""
-        return self._storage.lock.held()
+        return self._lock.held()
 
 
 class SessionMemoryFolder:

@@ -2,8 +2,8 @@
 
 A checkpoint holds what was in force after a step, with the place of the log at which the step was
 assembled. So a fork begins with what held at its cut, and a step that is tried again begins with
-what held before it. Of variables, those that came from an input stay in memory: what is written
-holds no text of the user. Must not know where it is written.
+what held before it. Of variables, only those are written that are known to hold nothing of an
+input: what is written holds no text of the user. Must not know where it is written.
 """
 
 from collections.abc import Mapping
@@ -41,8 +41,13 @@ class Checkpoint:
     timed: MatchState = field(factory=MatchState)
     variables: Mapping[str, object] = field(factory=dict, repr=False)
     """Of the chat."""
-    private: frozenset[str] = frozenset()
-    """Names of variables that may hold something of an input: they are never written."""
+    public: frozenset[str] = frozenset()
+    """Names of variables that are known to hold nothing of an input: only they are written."""
+
+    @property
+    def private(self) -> frozenset[str]:
+        """Names of variables that may hold something of an input."""
+        return frozenset(self.variables) - self.public
 
     def says_the_same(self, other: "Checkpoint") -> bool:
         """Whether nothing that outlives a step differs."""
@@ -72,7 +77,7 @@ def essence(memory: SessionMemory) -> tuple[object, ...]:
     before, distinct = START, []
     for one in memory.checkpoints:
         if not one.says_the_same(before):
-            distinct.append((one.seq, one.timed, one.variables, one.unseen_messages, one.private))
+            distinct.append((one.seq, one.timed, one.variables, one.unseen_messages, one.public))
         before = one
     return memory.chat_id, memory.applied, distinct
 
@@ -144,9 +149,7 @@ def _checkpoint_to_json(checkpoint: Checkpoint) -> dict[str, Any]:
         "unseenMessages": checkpoint.unseen_messages,
         "timedWorldInfo": state_to_json(checkpoint.timed),
         "variables": {
-            name: value
-            for name, value in checkpoint.variables.items()
-            if name not in checkpoint.private
+            name: value for name, value in checkpoint.variables.items() if name in checkpoint.public
         },
     }
 
@@ -164,7 +167,8 @@ def memory_from_json(session_id: str, value: Mapping[str, Any]) -> SessionMemory
 
 
 def _checkpoint(row: Mapping[str, Any]) -> Checkpoint:
-    variables = row.get("variables")
+    found = row.get("variables")
+    variables = dict(found) if isinstance(found, Mapping) else {}
     return Checkpoint(
         seq=_whole(row.get("seq"), START.seq),
         turn=_whole(row.get("turn")),
@@ -172,7 +176,8 @@ def _checkpoint(row: Mapping[str, Any]) -> Checkpoint:
         length_messages=_whole(row.get("lengthMessages")),
         unseen_messages=_whole(row.get("unseenMessages")),
         timed=state_from_json(row.get("timedWorldInfo")),
-        variables=dict(variables) if isinstance(variables, Mapping) else {},
+        variables=variables,
+        public=frozenset(variables),
     )
 
 

@@ -1,5 +1,5 @@
 // What Python is told about sessions: start, events, end; and everything anew where something was lost.
-import { describe, ownEvents, requestHeader, slimEvent } from './sessions.js';
+import { describe, ownEvents, requestContext, requestHeader, slimEvent } from './sessions.js';
 
 const SYNC_CHARACTERS = 1024 * 1024;
 const MAX_EVENT_CHARACTERS = 4 * 1024 * 1024;
@@ -86,7 +86,10 @@ export class Feed {
             const last = at === pieces.length - 1;
             this.link.tell('session/sync', {
                 session: described, events, first: at === 0, last,
-                ...last ? { requestHeader: bounded(requestHeader(session))[0] } : {},
+                ...last ? {
+                    requestHeader: bounded(requestHeader(session))[0],
+                    requestContext: bounded(requestContext(session))[0],
+                } : {},
             });
         });
     }

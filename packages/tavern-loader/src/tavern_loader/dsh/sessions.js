@@ -69,8 +69,16 @@ export function historyOf(session, maxMessages) {
 
 /** @returns the latest `request/header` event of the whole log, or null */
 export function requestHeader(session) {
-    const found = allEvents(session).findLast(event => event.type === 'request/header');
-    return found ?? null;
+    return latest(session, 'request/header');
+}
+
+/** @returns the latest `request/context` event of the whole log, or null: the host repeats none that stays the same */
+export function requestContext(session) {
+    return latest(session, 'request/context');
+}
+
+function latest(session, type) {
+    return allEvents(session).findLast(event => event.type === type) ?? null;
 }
 
 function isSnapshot(message) {

@@ -29,6 +29,7 @@ from tavern_loader.domain.history import History, Speaker
 from tavern_loader.domain.memory import START, Checkpoint, clock
 from tavern_loader.ports import TokenCounter
 from tavern_loader.service.library import Resolved
+from tavern_loader.service.shared_variables import SharedValues
 from tavern_matcher import (
     MatchResult,
     ScanCharacter,
@@ -70,7 +71,8 @@ class StepInput:
     activation: ActivationContext = field(factory=ActivationContext, repr=False)
     base: Checkpoint = START
     """What the steps before have left."""
-    shared_variables: Mapping[str, object] = field(factory=dict, repr=False)
+    shared: SharedValues = field(factory=SharedValues, repr=False)
+    """Variables of all chats."""
     now: datetime | None = None
     count_tokens: TokenCounter | None = None
     model: str = ""
@@ -132,46 +134,6 @@ def run_step(given: StepInput) -> StepResult:
     return StepResult(given=given, match=matched, profile=profile, after=after)
 
 
-@frozen(kw_only=True)
-class PrivateVariables:
-    """Names of variables that may hold something of an input that is not kept."""
-
-    local: frozenset[str] = frozenset()
-    shared: frozenset[str] = frozenset()
-
-
-def private_variables(done: StepResult) -> PrivateVariables:
-    """Find the variables that may hold something of an input.
-
-    A preset can put the latest message into a variable. Inputs are kept in memory only, so such a
-    variable is found out by compiling without the input, and without those found out before.
-    """
-    given, variables = done.given, done.profile.variables
-    known = given.base.private & variables.local.keys()
-    compiled = done.profile.given
-    before = compiled.macros.variables
-    unread = len(given.activation.pending)
-    if variables == before or not (unread or known):
-        return PrivateVariables(local=known)
-    spoken = compiled.macros.chat.messages
-    blank = (*spoken[: len(spoken) - unread], *((_UNREAD_IN_MACROS,) * unread))
-    local = {name: value for name, value in before.local.items() if name not in known}
-    muted = evolve(
-        compiled.macros,
-        chat=evolve(compiled.macros.chat, messages=blank),
-        variables=evolve(before, local=local),
-    )
-    other = compile_profile(evolve(compiled, macros=muted)).variables
-    return PrivateVariables(
-        local=_differing(variables.local, other.local),
-        shared=_differing(variables.shared, other.shared),
-    )
-
-
-def _differing(ours: Mapping[str, object], other: Mapping[str, object]) -> frozenset[str]:
-    return frozenset(name for name, value in ours.items() if other.get(name) != value)
-
-
 # --- what macros and scan see ----------------------------------------------------------------
 
 
@@ -197,7 +159,7 @@ def _macros(given: StepInput) -> MacroContext:
         persona=_user(resolved).description,
         chat=MacroChat(id=given.chat_id, messages=_macro_messages(given)),
         host=HostFacts(model=given.model, generation_type="normal"),
-        variables=Variables(local=given.base.variables, shared=given.shared_variables),
+        variables=Variables(local=given.base.variables, shared=given.shared.values),
         now=given.now,
         dice=SeededDice(given.session_id).for_scan(f"{given.turn}/{given.step}"),
     )

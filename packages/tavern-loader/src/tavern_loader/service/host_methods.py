@@ -142,8 +142,13 @@ class HostService:
         read = Parameters(params)
         session, events = read.session(), read.objects("events")
         is_first, is_last = read.flag("first"), read.flag("last")
-        header = read.object_or_none("requestHeader")
-        live = self._states.sync(session, events, is_first=is_first, is_last=is_last)
+        header, context = (
+            read.object_or_none("requestHeader"),
+            read.object_or_none("requestContext"),
+        )
+        live = self._states.sync(
+            session, events, is_first=is_first, is_last=is_last, request_context=context
+        )
         if is_last:
             self._trace(partial(self.tracing.on_sync, live.facts, header))
         self.roleplay.on_sync(session, events, is_first=is_first)

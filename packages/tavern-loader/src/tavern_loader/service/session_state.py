@@ -100,19 +100,30 @@ class SessionStates:
         *,
         is_first: bool = True,
         is_last: bool = True,
+        request_context: JsonObject | None = None,
     ) -> LiveSession:
-        """Rebuild a session from its own events, which may come in several parts."""
+        """Rebuild a session from its own events, which may come in several parts.
+
+        The last part brings the latest `request/context` event of the whole log: the host does not
+        repeat what stays the same, be it after a fork or a resume.
+        """
         live = self.take_in(session)
         if is_first:
             live.replayed = []
         live.replayed += [_event(event) for event in events]
         if is_last:
-            self._replay(live)
+            self._replay(live, request_context)
         return live
 
-    def observe(self, session_id: str, event: JsonObject) -> LiveSession:
-        """Take in an event that the host has just logged."""
-        live = self._live.get(session_id) or self._begin(SessionFacts(id=session_id))
+    def observe(self, session_id: str, event: JsonObject) -> LiveSession | None:
+        """Take in an event that the host has just logged.
+
+        None: nothing is known of the session yet. Its sync will bring the event, and who its
+        parent is, which an event does not say.
+        """
+        live = self._live.get(session_id)
+        if live is None:
+            return None
         event_type, data, seq = _event(event)
         _advance(live, event_type, data)
         live.pending = inbox.observe(live.pending, event_type, data, seq).pending
@@ -170,13 +181,15 @@ class SessionStates:
             self._complain(f"a session's memory is not used: {error.code}")
             return None, False
 
-    def _replay(self, live: LiveSession) -> None:
+    def _replay(self, live: LiveSession, request_context: JsonObject | None) -> None:
         empty = PendingInput(bounds=self._bounds)
         live.pending = inbox.replay(empty, live.replayed, is_running=live.facts.is_running)
         live.turn = live.step = 0
         for event_type, data, _ in live.replayed:
             _advance(live, event_type, data)
         live.replayed = []
+        if request_context is not None:
+            _advance(live, REQUEST_CONTEXT, request_context.get("data"))
 
 
 def _event(event: JsonObject) -> _Event:

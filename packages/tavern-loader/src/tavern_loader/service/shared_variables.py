@@ -8,12 +8,21 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
-from attrs import define, field
+from attrs import define, field, frozen
 
 from tavern_loader.store_ports import StateFile
 
 SCHEMA_VERSION = 1
 EMPTY: Mapping[str, Any] = {"schemaVersion": SCHEMA_VERSION, "variables": {}}
+
+
+@frozen(kw_only=True)
+class SharedValues:
+    """All of them at one moment."""
+
+    values: Mapping[str, object] = field(factory=dict, repr=False)
+    private: frozenset[str] = frozenset()
+    """Names of those that may hold something of an input."""
 
 
 @define(kw_only=True)
@@ -25,10 +34,11 @@ class SharedVariables:
     _private: dict[str, object] = field(factory=dict, init=False, repr=False)
     """Values that are never written."""
 
-    def read(self) -> Mapping[str, object]:
+    def read(self) -> SharedValues:
         """Give all of them. Raises StoreError."""
         with self.lock:
-            return {**_variables(self.file.read().document), **self._private}
+            values = {**_variables(self.file.read().document), **self._private}
+            return SharedValues(values=values, private=frozenset(self._private))
 
     def change(
         self, before: Mapping[str, object], after: Mapping[str, object], private: frozenset[str]

@@ -32,8 +32,9 @@ from tavern_loader.domain.selection import Selection
 from tavern_loader.errors import CancelledError, LoaderError
 from tavern_loader.ports import Cancellation, JsonObject, TokenCounter
 from tavern_loader.service.answers import AssembleAnswer, NamedText
-from tavern_loader.service.compiling import StepInput, StepResult, private_variables, run_step
+from tavern_loader.service.compiling import StepInput, StepResult, run_step
 from tavern_loader.service.library import Resolved
+from tavern_loader.service.private_variables import private_variables
 from tavern_loader.service.session_state import LiveSession, SessionStates
 from tavern_loader.service.shared_variables import SharedVariables
 from tavern_loader.service.step_values import AssembleRequest, Configured, StepRun
@@ -210,7 +211,7 @@ class Steps:
             chat_id=memory.chat_id,
             resolved=resolved,
             base=base,
-            shared_variables=self.shared.read(),
+            shared=self.shared.read(),
             now=self.local_time(),
             count_tokens=self.count_tokens,
             max_profile_bytes=self.max_profile_bytes,
@@ -240,13 +241,11 @@ class Steps:
     def _settle_variables(self, live: LiveSession, done: StepResult) -> None:
         private = private_variables(done)
         last = live.memory.checkpoints[-1] if live.memory.checkpoints else START
-        if private.local and (last.turn, last.step) == (done.after.turn, done.after.step):
-            marked = evolve(last, private=private.local)
-            checkpoints = (*live.memory.checkpoints[:-1], marked)
+        if (last.turn, last.step) == (done.after.turn, done.after.step):
+            public = frozenset(last.variables) - private.local
+            checkpoints = (*live.memory.checkpoints[:-1], evolve(last, public=public))
             live.memory = evolve(live.memory, checkpoints=checkpoints)
-        self.shared.change(
-            done.given.shared_variables, done.profile.variables.shared, private.shared
-        )
+        self.shared.change(done.given.shared.values, done.profile.variables.shared, private.shared)
 
 
 def _place(live: LiveSession, request: AssembleRequest) -> tuple[int, int]:

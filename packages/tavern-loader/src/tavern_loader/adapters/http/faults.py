@@ -46,48 +46,22 @@ class Family:
     """Code of a body over the limit."""
 
 
-PRESETS = Family(
-    name="presets",
-    shape=Shape.FLAT,
-    invalid="INVALID_PRESET_REQUEST",
-    broken="PRESET_API_ERROR",
-    too_large="PRESET_BODY_TOO_LARGE",
-)
-SETTINGS = Family(
-    name="settings",
-    shape=Shape.FLAT,
-    invalid="INVALID_SETTINGS_REQUEST",
-    broken="SETTINGS_API_ERROR",
-    too_large="SETTINGS_BODY_TOO_LARGE",
-)
-CHARACTERS = Family(
-    name="characters",
-    shape=Shape.NESTED,
-    invalid="INVALID_CHARACTER_REQUEST",
-    broken="CHARACTER_API_ERROR",
-    too_large="ARTIFACT_TOO_LARGE",
-)
-WORLD_BOOKS = Family(
-    name="world books",
-    shape=Shape.NESTED,
-    invalid="INVALID_WORLD_BOOK_REQUEST",
-    broken="WORLD_BOOK_API_ERROR",
-    too_large="WORLD_BOOK_ARTIFACT_TOO_LARGE",
-)
-USERS = Family(
-    name="users",
-    shape=Shape.NESTED,
-    invalid="INVALID_USER_REQUEST",
-    broken="USER_API_ERROR",
-    too_large="USER_BODY_TOO_LARGE",
-)
-TEMPLATES = Family(
-    name="session templates",
-    shape=Shape.NESTED,
-    invalid="INVALID_SESSION_TEMPLATE_REQUEST",
-    broken="SESSION_TEMPLATE_API_ERROR",
-    too_large="SESSION_TEMPLATE_BODY_TOO_LARGE",
-)
+def _family(name: str, shape: Shape, prefix: str, too_large: str = "") -> Family:
+    return Family(
+        name=name,
+        shape=shape,
+        invalid=f"INVALID_{prefix}_REQUEST",
+        broken=f"{prefix}_API_ERROR",
+        too_large=too_large or f"{prefix}_BODY_TOO_LARGE",
+    )
+
+
+PRESETS = _family("presets", Shape.FLAT, "PRESET")
+SETTINGS = _family("settings", Shape.FLAT, "SETTINGS")
+CHARACTERS = _family("characters", Shape.NESTED, "CHARACTER", "ARTIFACT_TOO_LARGE")
+WORLD_BOOKS = _family("world books", Shape.NESTED, "WORLD_BOOK", "WORLD_BOOK_ARTIFACT_TOO_LARGE")
+USERS = _family("users", Shape.NESTED, "USER")
+TEMPLATES = _family("session templates", Shape.NESTED, "SESSION_TEMPLATE")
 TRACES = Family(
     name="traces",
     shape=Shape.FLAT,

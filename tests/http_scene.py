@@ -171,8 +171,12 @@ class QuietHost:
     def cancel(self, session_id: str, reason: str) -> None:
         """Ignore it."""
 
-    def lock_tools(self, session_ids: Sequence[str], reason: str) -> None:
+    def lock_tools(self, locked: Sequence[str], free: Sequence[str], reason: str) -> None:
         """Ignore it."""
+
+    def session_header(self, session_id: str) -> JsonObject | None:
+        """Give the head of a log that was put there."""
+        return self.logs.get(session_id, {}).get("meta")
 
     def inspect(self, session_id: str) -> JsonObject | None:
         """Give a log that was put there."""

@@ -93,8 +93,12 @@ class HostStub:
     def cancel(self, session_id: str, reason: str) -> None:
         self.asked.append(("cancel", session_id, reason))
 
-    def lock_tools(self, session_ids: Sequence[str], reason: str) -> None:
-        self.asked.append(("locks", tuple(session_ids), reason))
+    def lock_tools(self, locked: Sequence[str], free: Sequence[str], reason: str) -> None:
+        self.asked.append(("locks", tuple(locked), tuple(free), reason))
+
+    def session_header(self, session_id: str) -> Mapping[str, Any] | None:
+        header: Mapping[str, Any] | None = self.logs.get(session_id, {}).get("meta")
+        return header
 
     def inspect(self, session_id: str) -> Mapping[str, Any] | None:
         return self.logs.get(session_id)

@@ -180,7 +180,7 @@ class Faults:
         if params["name"] == "glob":
             return {"deny": "no, and stop", "cancel": "rp-high-risk-block"}
         if "lock" in arguments:
-            self.host.lock_tools([arguments["lock"]], "locked by the fault host")
+            self.host.lock_tools([arguments["lock"]], [], "locked by the fault host")
         if arguments.get("file_path") == "unanswered":
             raise LoaderError("NO_VERDICT", "asked for")
         return {}

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tavern_loader import cli
-from tavern_loader.adapters import doctor, installing
+from tavern_loader.adapters import doctor, installing, profile_undo
 from tavern_loader.adapters.dsh_program import DshProgram, find_dsh, run
 from tavern_loader.adapters.installing import bridge_source, install, uninstall
 from tavern_loader.adapters.link_trial import try_link
@@ -189,7 +189,7 @@ def test_host_is_asked_and_a_refusal_undoes_everything(
     assert caught.value.code == "PROFILE_DOES_NOT_BOOT"
     asked = (made.home / "asked").read_text(encoding="utf-8")
     assert asked == f"{made.home} --profile web --dump-config\n"
-    assert names(made.folder) in (["package.json"], ["node_modules", "package.json"])
+    assert names(made.folder) == ["package.json"]
     assert made.manifest_file.read_bytes() == ODDLY_WRITTEN
     assert install(made, PYTHON, program("exit 0")).is_checked
 
@@ -204,6 +204,72 @@ def test_refusal_puts_an_older_installation_back(
     assert installed is not None
     assert installed["python"] == PYTHON
     assert made.link.is_symlink()
+
+
+def everything(folder: Path) -> dict[str, object]:
+    """Give what is in a folder, with contents and with where links lead to."""
+    return {
+        str(path.relative_to(folder)): (
+            path.readlink() if path.is_symlink() else path.is_dir() or path.read_bytes()
+        )
+        for path in sorted(folder.rglob("*"))
+    }
+
+
+@pytest.mark.parametrize("made_by", ["host", "us"])
+def test_refusal_leaves_no_profile_that_was_not_there(
+    profile: Profile, program: Callable[[str], DshProgram], made_by: str
+) -> None:
+    made = profile.folder if made_by == "host" else profile.home / "elsewhere"
+    manifest = made / "package.json"
+    dsh = program(f"mkdir -p {made}; [ -e {manifest} ] || echo '{{}}' > {manifest}; exit 1")
+    with pytest.raises(ProfileError, match="nothing was changed"):
+        install(profile, PYTHON, dsh)
+    assert not (profile.home / "profiles").exists()
+
+
+@pytest.mark.parametrize("kind", ["link", "folder", "file"])
+def test_refusal_puts_back_what_stood_in_the_place_of_the_link(
+    made: Profile, program: Callable[[str], DshProgram], kind: str
+) -> None:
+    made.link.parent.mkdir()
+    if kind == "link":
+        made.link.symlink_to("/somewhere/else")
+    elif kind == "folder":
+        (made.link / "lib").mkdir(parents=True)
+        (made.link / "lib" / "index.js").write_text("theirs", encoding="utf-8")
+    else:
+        made.link.write_text("theirs", encoding="utf-8")
+    (made.folder / "cordis.yml").write_text("mine", encoding="utf-8")
+    before = everything(made.folder)
+    with pytest.raises(ProfileError):
+        install(made, PYTHON, program("exit 1"))
+    assert everything(made.folder) == before
+    install(made, PYTHON, program("exit 0"))
+    assert names(made.link.parent) == [BRIDGE]
+
+
+def test_refusal_puts_back_a_folder_of_an_older_bridge(
+    made: Profile, program: Callable[[str], DshProgram]
+) -> None:
+    made.bridge.mkdir()
+    (made.bridge / "index.js").write_text("old", encoding="utf-8")
+    before = everything(made.folder)
+    with pytest.raises(ProfileError):
+        install(made, PYTHON, program("exit 1"))
+    assert everything(made.folder) == before
+
+
+def test_profile_that_cannot_be_put_back_is_said_to_be_so(
+    made: Profile, program: Callable[[str], DshProgram], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise PermissionError("read-only")
+
+    monkeypatch.setattr(profile_undo, "write_whole", fail)
+    with pytest.raises(ProfileError, match="nor could the profile be put back") as caught:
+        install(made, PYTHON, program("exit 1"))
+    assert caught.value.code == "PROFILE_NOT_PUT_BACK"
 
 
 def test_failure_half_way_undoes_everything(made: Profile, monkeypatch: pytest.MonkeyPatch) -> None:

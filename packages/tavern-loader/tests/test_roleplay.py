@@ -10,13 +10,8 @@ from tavern_loader.domain.rp_guard import REFUSAL
 from tavern_loader.domain.rp_mode import OFF, RpOutcome, RpSource, RpState, SandboxMode
 from tavern_loader.domain.selection import Selection
 from tavern_loader.errors import HostError
-from tavern_loader.service.roleplay import (
-    CANCEL_REASON,
-    Roleplay,
-    RpAlert,
-    RpView,
-    ToolVerdict,
-)
+from tavern_loader.service.roleplay import CANCEL_REASON, Roleplay, RpView, ToolVerdict
+from tavern_loader.service.rp_alerts import RpAlert
 
 ON = RpState(active=True, source=RpSource.COMMAND)
 LOCKED = RpState(active=True, source=RpSource.COMMAND, sandbox_before=SandboxMode.WORKSPACE_WRITE)
@@ -60,7 +55,9 @@ class Host:
     """Writes down what it is asked to do."""
 
     done: list[tuple[str, Any]] = field(factory=list)
-    logs: dict[str, dict[str, Any]] = field(factory=dict)
+    told: list[tuple[str, bool]] = field(factory=list)
+    """Sessions, and whether they are locked."""
+    headers: dict[str, dict[str, Any]] = field(factory=dict)
     is_gone: bool = False
 
     def set_sandbox_mode(self, session_id: str, mode: str) -> None:
@@ -69,15 +66,18 @@ class Host:
     def cancel(self, session_id: str, reason: str) -> None:
         raise AssertionError((session_id, reason))
 
-    def lock_tools(self, session_ids: Sequence[str], reason: str) -> None:
+    def lock_tools(self, locked: Sequence[str], free: Sequence[str], reason: str) -> None:
         assert reason == REFUSAL
-        self.done.append(("locks", tuple(session_ids)))
+        self.told += [*((one, True) for one in locked), *((one, False) for one in free)]
 
-    def inspect(self, session_id: str) -> dict[str, Any] | None:
+    def session_header(self, session_id: str) -> dict[str, Any] | None:
         if self.is_gone:
             raise HostError("LINK_CLOSED", "gone")
-        self.done.append(("inspect", session_id))
-        return self.logs.get(session_id)
+        self.done.append(("header", session_id))
+        return self.headers.get(session_id)
+
+    def inspect(self, session_id: str) -> dict[str, Any] | None:
+        raise AssertionError(session_id)
 
     def is_running(self, session_id: str) -> bool:
         raise AssertionError(session_id)
@@ -142,7 +142,8 @@ def test_a_bound_character_locks_a_new_session(scene: Scene) -> None:
     scene.memory.kept["one"] = Selection(character_id="maren")
     scene.start("one")
     assert scene.memory.kept["one"].rp == evolve(LOCKED, source=RpSource.CHARACTER_FOLLOW)
-    assert scene.host.done == [("one", "read-only"), ("locks", ("one",))]
+    assert scene.host.done == [("one", "read-only")]
+    assert scene.host.told == [("one", False), ("one", True)]
     assert scene.roleplay.section_text("one") == "Stay in the story."
 
 
@@ -152,10 +153,10 @@ def test_a_refused_call_leaves_one_alert_that_is_taken_once(scene: Scene) -> Non
     assert scene.roleplay.on_tool(session, "bash", {"command": "ls"}) == DENIED
     assert scene.roleplay.on_tool(session, "read", {"file_path": "/etc/passwd"}) == DENIED
     alert = RpAlert(id=1, session_id="one", tool="read", at_ms=1_700_000_000_000)
-    assert scene.roleplay.alert("one") == alert
-    assert scene.roleplay.take_alert("one", 7) is None
-    assert scene.roleplay.take_alert("one", 1) == alert
-    assert scene.roleplay.alert("one") is None
+    assert scene.roleplay.alerts.get("one") == alert
+    assert scene.roleplay.alerts.take("one", 7) is None
+    assert scene.roleplay.alerts.take("one", 1) == alert
+    assert scene.roleplay.alerts.get("one") is None
 
 
 def test_reads_in_the_workspace_and_the_users_tools_pass(scene: Scene) -> None:
@@ -173,9 +174,9 @@ def test_within_a_turn_the_switch_waits_but_the_lock_holds_at_once(scene: Scene)
     assert scene.roleplay.set_active("one", active=True) is RpOutcome.QUEUED
     assert scene.roleplay.view("one") == RpView(rp=OFF, pending=ON, follow_character=True)
     assert scene.roleplay.on_tool(session, "bash", {}) == DENIED
-    assert scene.host.done == [("locks", ("one",))]
+    assert (scene.host.done, scene.host.told[-1]) == ([], ("one", True))
     scene.roleplay.on_pre_step("one")
-    assert scene.host.done[1:] == [("one", "read-only")]
+    assert scene.host.done == [("one", "read-only")]
     assert scene.roleplay.view("one") == RpView(rp=LOCKED, pending=None, follow_character=True)
 
 
@@ -197,7 +198,7 @@ def test_a_locked_session_is_put_back_to_read_only(scene: Scene) -> None:
     scene.event("one", "sandbox/mode", mode="danger-full-access")
     assert scene.host.done == [("one", "read-only")]
     scene.roleplay.on_pre_step("one")
-    assert scene.host.done == [("one", "read-only")] * 2
+    assert scene.host.done == [("one", "read-only")]
 
 
 def test_switching_off_opens_the_sandbox_again(scene: Scene) -> None:
@@ -206,7 +207,8 @@ def test_switching_off_opens_the_sandbox_again(scene: Scene) -> None:
     scene.event("one", "sandbox/mode", mode="read-only")
     scene.host.done.clear()
     assert scene.roleplay.set_active("one", active=False) is RpOutcome.COMMITTED
-    assert scene.host.done == [("one", "workspace-write"), ("locks", ())]
+    assert scene.host.done == [("one", "workspace-write")]
+    assert scene.host.told[-1] == ("one", False)
     assert scene.memory.kept["one"].rp == RpState(follow_suppressed=True)
 
 
@@ -216,8 +218,8 @@ def test_a_delegated_child_is_locked_and_its_alert_goes_to_the_root(scene: Scene
     child = scene.start("child", parentSession="root", delegationDepth=1)
     assert scene.memory.kept["child"].rp == LOCKED
     assert scene.roleplay.on_tool(child, "write", {}) == DENIED
-    assert scene.roleplay.alert("child") is None
-    assert scene.roleplay.alert("root") == RpAlert(
+    assert scene.roleplay.alerts.get("child") is None
+    assert scene.roleplay.alerts.get("root") == RpAlert(
         id=1, session_id="root", tool="write", at_ms=1_700_000_000_000
     )
 
@@ -248,10 +250,10 @@ def test_switched_off_below_a_locked_session_the_sandbox_stays_closed(scene: Sce
 
 def test_ancestors_the_host_does_not_run_are_read_once(scene: Scene) -> None:
     scene.memory.kept["grandmother"] = Selection(rp=LOCKED)
-    scene.host.logs["mother"] = {"meta": {"parentSession": "grandmother"}, "events": []}
+    scene.host.headers["mother"] = {"parentSession": "grandmother"}
     scene.start("one", parentSession="mother")
     scene.start("two", parentSession="mother")
-    read = [argument for what, argument in scene.host.done if what == "inspect"]
+    read = [argument for what, argument in scene.host.done if what == "header"]
     assert read == ["mother", "grandmother"]
     assert scene.roleplay.is_locked("one")
 
@@ -275,15 +277,14 @@ def test_the_host_is_told_the_locks_only_when_they_change(scene: Scene) -> None:
     scene.roleplay.set_active("two", active=True)
     scene.roleplay.on_pre_step("two")
     scene.roleplay.on_session_end("one")
-    locks = [told for what, told in scene.host.done if what == "locks"]
-    assert locks == [("one",), ("one", "two"), ("two",)]
+    assert scene.host.told == [("one", False), ("two", False), ("one", True), ("two", True)]
 
 
 def test_after_a_restart_the_host_is_told_again(scene: Scene) -> None:
     scene.memory.kept["one"] = Selection(rp=LOCKED)
     scene.roleplay.on_sync({"id": "one", "header": {}, "cwd": "/tea"}, [_sandbox("read-only")])
     scene.roleplay.on_sync({"id": "two", "header": {}, "cwd": "/tea"}, [])
-    assert scene.host.done == [("locks", ("one",))]
+    assert scene.host.told == [("one", True), ("two", False)]
 
 
 def test_a_session_that_does_not_run_is_stored_without_asking_the_host(scene: Scene) -> None:
@@ -326,7 +327,8 @@ def test_a_taken_over_configuration_brings_its_lock(scene: Scene) -> None:
     scene.memory.kept["one"] = after
     scene.roleplay.on_selection_change("one", Selection(), after)
     assert scene.memory.kept["one"].rp == LOCKED
-    assert scene.host.done == [("one", "read-only"), ("locks", ("one",))]
+    assert scene.host.done == [("one", "read-only")]
+    assert scene.host.told == [("one", False), ("one", True)]
 
 
 @pytest.mark.parametrize(
@@ -356,10 +358,10 @@ def test_events_that_are_none_of_its_business_are_ignored(scene: Scene) -> None:
 def test_alerts_of_sessions_nobody_looks_at_do_not_pile_up(
     scene: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tavern_loader.service.roleplay.MAX_PENDING_ALERTS", 2)
+    monkeypatch.setattr("tavern_loader.service.rp_alerts.MAX_PENDING_ALERTS", 2)
     for name in ("one", "two", "three"):
         session = scene.start(name)
         scene.roleplay.set_active(name, active=True)
         scene.roleplay.on_tool(session, "bash", {})
-    assert scene.roleplay.alert("one") is None
-    assert scene.roleplay.alert("three") is not None
+    assert scene.roleplay.alerts.get("one") is None
+    assert scene.roleplay.alerts.get("three") is not None

@@ -5,6 +5,7 @@ so that no start waits for it. Must not know any rule.
 """
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from threading import RLock
@@ -23,9 +24,11 @@ from tavern_loader.adapters.stores import storage_root
 from tavern_loader.adapters.tokens import estimate_tokens
 from tavern_loader.adapters.variables_file import shared_variables_in
 from tavern_loader.domain.host_settings import HostSettings, host_settings
+from tavern_loader.errors import LoaderError
 from tavern_loader.installation import Installation, open_installation
 from tavern_loader.ports import Cancellation, HostSession, JsonObject
 from tavern_loader.service.host_methods import Handler, HostService
+from tavern_loader.service.library import Library
 from tavern_loader.service.parameters import Parameters
 from tavern_loader.service.roleplay import Roleplay
 from tavern_loader.service.running import OpenSessions
@@ -57,6 +60,7 @@ class HostApp:
 
     _home: Path
     _host: Host
+    _warmed: Callable[[], object]
     _methods: dict[str, Handler] = field(init=False, repr=False)
     service: HostService | None = field(default=None, init=False, repr=False)
     """None until the host has introduced itself."""
@@ -86,7 +90,7 @@ class HostApp:
     def _initialize(self, params: JsonObject, cancellation: Cancellation) -> JsonObject | None:
         if self.service is None:
             settings = host_settings(Parameters(params).object_or_empty("config"))
-            self.service, self._http = _join(self._home, self._host, settings)
+            self.service, self._http = _join(self._home, self._host, settings, self._warmed)
             self._methods.update(self.service.methods)
             self._methods["initialize"] = self._initialize
         return self.service.methods["initialize"](params, cancellation)
@@ -96,12 +100,17 @@ class HostApp:
             self._http.take(name, params)
 
 
-def host_methods(home: Path, host: Host) -> HostApp:
-    """Make what a link to a host needs; `home` is the folder of the host."""
-    return HostApp(home, host)
+def host_methods(home: Path, host: Host, *, warmed: Callable[[], object] = lambda: None) -> HostApp:
+    """Make what a link to a host needs.
+
+    `home` is the folder of the host; `warmed` is called when all is read that most sessions use.
+    """
+    return HostApp(home, host, warmed)
 
 
-def _join(home: Path, host: Host, settings: HostSettings) -> tuple[HostService, LateHttp]:
+def _join(
+    home: Path, host: Host, settings: HostSettings, warmed: Callable[[], object]
+) -> tuple[HostService, LateHttp]:
     root = storage_root(str(home), {})
     if settings.storage_dir is not None:
         root = Path(settings.storage_dir).expanduser().absolute()
@@ -114,7 +123,7 @@ def _join(home: Path, host: Host, settings: HostSettings) -> tuple[HostService, 
         host=host,
         clock=installation.clock,
         real_path=real_path,
-        lock=RLock(),
+        new_lock=RLock,
     )
     steps = Steps(
         library=installation.library,
@@ -150,8 +159,19 @@ def _join(home: Path, host: Host, settings: HostSettings) -> tuple[HostService, 
         complain=complain,
         background=background,
     )
+    background.submit(partial(_warm_up, installation.library, warmed), at_once=True)
     opened = partial(_open_http, installation, host, rules, service, settings)
     return service, LateHttp(opened, host.tell, complain)
+
+
+def _warm_up(library: Library, warmed: Callable[[], object]) -> None:
+    """Read what most sessions begin with, while the host still boots."""
+    try:
+        # A file that cannot be read is told to the session that needs it.
+        with suppress(LoaderError):
+            library.resolve(library.defaults())
+    finally:
+        warmed()
 
 
 def _open_http(

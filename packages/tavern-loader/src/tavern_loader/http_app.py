@@ -115,7 +115,7 @@ def parts_alone(
         host=present,
         clock=installation.clock,
         real_path=real_path,
-        lock=RLock(),
+        new_lock=RLock,
     )
     steps = Steps(
         library=installation.library,

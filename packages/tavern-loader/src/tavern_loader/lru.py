@@ -1,6 +1,7 @@
 """A bounded memory of results, safe to use from several threads."""
 
 from collections import OrderedDict
+from collections.abc import Callable
 from threading import Lock
 from typing import Generic, TypeVar
 
@@ -17,6 +18,7 @@ class Lru(Generic[K, V]):
         self._weight = 0
         self._kept: OrderedDict[K, tuple[V, int]] = OrderedDict()
         self._lock = Lock()
+        self._making: dict[K, Lock] = {}
 
     def get(self, key: K) -> V | None:
         """Give a value and count it as used; None if it is not there."""
@@ -26,6 +28,26 @@ class Lru(Generic[K, V]):
                 return None
             self._kept.move_to_end(key)
             return found[0]
+
+    def made(self, key: K, make: Callable[[], V]) -> V:
+        """Give a value, made if it is not there: once, for all who ask for it meanwhile.
+
+        Raises what `make` raises; the next who waits then tries for itself.
+        """
+        found = self.get(key)
+        if found is not None:
+            return found
+        with self._lock:
+            turn = self._making.setdefault(key, Lock())
+        with turn:
+            found = self.get(key)
+            if found is not None:
+                return found
+            try:
+                return self.put(key, make())
+            finally:
+                with self._lock:
+                    self._making.pop(key, None)
 
     def put(self, key: K, value: V, weight: int = 1) -> V:
         """Keep a value, unless it alone is over the limit; give it back."""

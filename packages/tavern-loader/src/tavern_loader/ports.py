@@ -45,8 +45,12 @@ class HostSession(Protocol):
         """Cancel the running step of a session; its inbox stays."""
         ...
 
-    def lock_tools(self, session_ids: Sequence[str], reason: str) -> None:
-        """Name the sessions whose tools are refused while nobody can be asked."""
+    def lock_tools(self, locked: Sequence[str], free: Sequence[str], reason: str) -> None:
+        """Name sessions whose tools are refused while nobody can be asked, and such as are not."""
+        ...
+
+    def session_header(self, session_id: str) -> JsonObject | None:
+        """Read the head of a session's log; None if there is no such session. Raises HostError."""
         ...
 
     def inspect(self, session_id: str) -> JsonObject | None:

@@ -45,8 +45,8 @@ def files_section(done: Groundwork, cells: int, title: str) -> Iterator[str]:
     rows = [
         (
             f"  {used.role}",
-            cut(clean(used.name), _at_most(_MAX_SOURCE, _SOURCE_SHARE, cells)),
-            clean(used.detail),
+            cut(clean(done.title(used.name)), _at_most(_MAX_SOURCE, _SOURCE_SHARE, cells)),
+            clean("" if used.name in done.titles else used.detail),
         )
         for used in done.used
     ]
@@ -68,7 +68,7 @@ def _parts(done: Compilation, cells: int) -> Iterator[str]:
     rows = [
         (
             f"  {cut(clean(_short_name(part)), _at_most(_MAX_NAME, _NAME_SHARE, cells))}",
-            cut(clean(_origin(part)), _at_most(_MAX_SOURCE, _SOURCE_SHARE, cells)),
+            cut(clean(_origin(part, done)), _at_most(_MAX_SOURCE, _SOURCE_SHARE, cells)),
             str(part.size_chars),
             clean(part.text),
         )
@@ -90,15 +90,15 @@ def _short_name(part: Part) -> str:
     return part.name.split(":", 2)[2]
 
 
-def _origin(part: Part) -> str:
-    return " + ".join(_source(source) for source in part.sources)
+def _origin(part: Part, done: Groundwork) -> str:
+    return " + ".join(_source(source, done) for source in part.sources)
 
 
-def _source(source: PartSource) -> str:
+def _source(source: PartSource, done: Groundwork) -> str:
     if source.kind is SourceKind.PRESET:
         return f"{source.identifier} ({source.role})"
     if source.kind is SourceKind.WORLD_BOOK:
-        return f"{source.resource_id} #{source.entry_id}"
+        return f"{done.title(source.resource_id or '')} #{source.entry_id}"
     return {SourceKind.CHARACTER: "card"}.get(source.kind, source.kind.value)
 
 
@@ -109,7 +109,7 @@ def books_sections(done: Groundwork, cells: int) -> Iterator[Iterator[str]]:
             (one for one in done.match.decisions if one.entry.book == named.name),
             key=lambda one: one.entry.index,
         )
-        yield _book(named.name, decisions, cells)
+        yield _book(done.title(named.name), decisions, cells)
 
 
 def _book(name: str, decisions: list[Decision], cells: int) -> Iterator[str]:
@@ -129,11 +129,11 @@ def remarks_section(done: Groundwork, cells: int) -> Iterator[str]:
         return
     yield f"Diagnostics: {len(done.remarks)}"
     for remark in done.remarks:
-        yield from _remark(remark, cells)
+        yield from _remark(remark, done, cells)
 
 
-def _remark(remark: Remark, cells: int) -> Iterator[str]:
+def _remark(remark: Remark, done: Groundwork, cells: int) -> Iterator[str]:
     found = remark.diagnostic
-    place = clean(f"{remark.source} {found.path}".strip())
+    place = clean(f"{done.title(remark.source)} {found.path}".strip())
     yield cut(f"  {found.severity:<7}  {found.code}  {place}", cells)
     yield from (_INDENT + line for line in wrap(clean(found.message), cells - len(_INDENT)))

@@ -42,6 +42,10 @@ class Documents(Protocol):
         """
         ...
 
+    def readable(self) -> tuple[Stored, ...]:
+        """Give all documents by id; one that cannot be read is left out."""
+        ...
+
     def create(self, document_id: str, document: JsonObject) -> Stored:
         """Keep a new document. Raises StoreError for an id in use and for one that is too large."""
         ...

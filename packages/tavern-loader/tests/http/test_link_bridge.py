@@ -17,7 +17,7 @@ from tavern_loader.adapters.http.link_bridge import (
     LinkBridge,
 )
 from tavern_loader.errors import HostError
-from tests.http_scene import OWN_PAGE, HttpScene
+from tests.http_scene import HOST, OWN_PAGE, HttpScene
 
 SETTINGS = "/pmp-dsh-tavern/api/v1/ui-settings"
 
@@ -218,9 +218,14 @@ def test_what_is_no_base64_drops_the_stream(host: Host, wire: Wire) -> None:
     assert wire.wait(1, "http/abort") == [{"stream": 1, "reason": "data"}]
 
 
-@pytest.mark.parametrize("target", ["http://evil.example/", "*", "", "/caf\u00e9"])
-def test_what_is_no_path_is_dropped(host: Host, wire: Wire, target: str) -> None:
+@pytest.mark.parametrize("target", ["http://evil.example/", f"http://{HOST}{SETTINGS}", "*", ""])
+def test_what_is_no_path_leads_nowhere(host: Host, wire: Wire, target: str) -> None:
     host.request(1, target=target)
+    assert wire.wait(1, "http/head")[0]["status"] == 404
+
+
+def test_what_no_server_lets_through_is_dropped(host: Host, wire: Wire) -> None:
+    host.request(1, target="/caf\u00e9")
     assert wire.wait(1, "http/abort") == [{"stream": 1, "reason": "target"}]
 
 

@@ -168,7 +168,8 @@ def test_rp_mode_is_switched_and_read(client: Client) -> None:
 
 
 def test_within_a_turn_the_wish_is_shown_as_pending(scene: HttpScene) -> None:
-    scene.services.roleplay.on_event("s-1", {"type": "turn/start", "data": {}})
+    turn = {"type": "turn/start", "data": {}}
+    scene.services.roleplay.on_sync({"id": "s-1"}, [turn])
     reply = scene.client.put("/v1/rp-mode", {"sessionId": "s-1", "active": True})
     assert reply.json == {
         "ok": True,

@@ -204,6 +204,16 @@ def test_of_records_that_cannot_be_written_the_latest_are_kept() -> None:
     assert held.written() == latest
 
 
+def test_records_that_came_while_nobody_wrote_are_cut_as_well() -> None:
+    held = Shelf()
+    held.shelf.later = lambda _: None
+    for number in range(2 * MAX_UNWRITTEN):
+        held.shelf.put(record(str(number)))
+    held.file.is_full = True
+    held.shelf.flush()
+    assert len(held.shelf.store().rows) == MAX_UNWRITTEN
+
+
 def test_nobody_waits_for_the_trace_to_be_written(tmp_path: Path) -> None:
     storage = Storage.at(tmp_path)
     with StoredBytes(storage, TRACE_RECORDS).exclusive():

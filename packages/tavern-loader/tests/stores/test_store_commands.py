@@ -267,6 +267,31 @@ def test_active_shows_what_would_be_sent_and_why(shell: Shell, kept: dict[str, s
     assert shell.text("bind", "--session", "s9") == "nothing is bound\n"
 
 
+def test_active_names_what_it_shows(shell: Shell, kept: dict[str, str], tmp_path: Path) -> None:
+    shell.text(
+        *("bind", "--session", "s1", "--preset", "Plain", "--character", "Maren"),
+        *("--world-book", "River"),
+    )
+    told = shell.text("active", "--session", "s1", "--input", "ferry")
+    assert not any(known_as in told for known_as in kept.values())
+    assert "World book River: 1 of 1 fired" in told
+    assert "World book River (in the card): 0 of 0 fired" in told
+    assert "River #0" in told
+    other = tmp_path / "other" / "River.json"
+    other.parent.mkdir()
+    other.write_text(json.dumps({"entries": {"0": {"uid": 0, "key": ["x"], "content": "y"}}}))
+    other_id = shell.keep(other)["River"]
+    shell.text("bind", "--session", "s1", "--world-book", kept["River"], "--world-book", other_id)
+    told = shell.text("active", "--session", "s1")
+    for known_as in (kept["River"], other_id):
+        assert f"World book River ({known_as}): 0 of 1 fired" in told
+        assert ["world-book", "River", known_as] in [line.split() for line in told.splitlines()]
+    assert kept["Maren"] not in told
+    files = shell.json("active", "--session", "s1")["compiled"]["files"]
+    books = [(one["name"], one["detail"]) for one in files if one["role"] == "world book"]
+    assert books[:2] == [(kept["River"], "River"), (other_id, "River")]
+
+
 def test_lore_behind_the_history_is_shown_apart(shell: Shell, kept: dict[str, str]) -> None:
     assert kept
     shell.text("bind", "--session", "s1", "--world-book", "River", "--lore-channel", "late")

@@ -9,6 +9,7 @@ Source: ECMAScript 2024, abstract operations ToBoolean, ToNumber, ToString.
 
 import math
 import re
+from collections.abc import Hashable
 from enum import Enum
 from functools import cmp_to_key
 from typing import Any, Final, TypeVar
@@ -82,7 +83,7 @@ def _number_of_text(text: str) -> float:
     if _DECIMAL.fullmatch(bare):
         number = float(bare)
         return int(number) if abs(number) < _EXACT_INTEGER and number.is_integer() else number
-    return int(bare, 0) if _PREFIXED.fullmatch(bare) else NAN
+    return _finite(int(bare, 0)) if _PREFIXED.fullmatch(bare) else NAN
 
 
 def to_text(value: object) -> str:
@@ -150,11 +151,18 @@ def is_number(value: object, wanted: int) -> bool:
     return type(value) in (int, float) and value == wanted
 
 
-def strict_equal(left: object, right: object) -> bool:
-    """Whether `left === right`: a text or a switch never is a number, an object only itself."""
-    if isinstance(left, _OBJECTS) or isinstance(right, _OBJECTS):
-        return left is right
-    return left == right and isinstance(left, bool) is isinstance(right, bool)
+def strict_key(value: object) -> Hashable:
+    """Give what is equal for two values exactly where `===` holds.
+
+    A text or a switch never is a number, an object only itself, and no number not even that.
+
+    >>> strict_key(1) == strict_key(1.0), strict_key(1) == strict_key(True)
+    (True, False)
+    """
+    if isinstance(value, _OBJECTS):
+        return object, id(value)
+    # A new object is equal to nothing, as NaN.
+    return (type(value) is bool, value) if value == value else object()  # noqa: PLR0124
 
 
 def comparable(value: object) -> object:

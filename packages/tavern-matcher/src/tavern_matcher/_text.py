@@ -1,5 +1,8 @@
 """Text as JavaScript sees it: white space, lower case, and places counted in UTF-16 units."""
 
+from bisect import bisect_left
+from collections.abc import Sequence
+
 import regex
 
 JS_WHITE_SPACE = (
@@ -11,6 +14,8 @@ JS_WHITE_SPACE = (
 Python takes U+0085 and U+001C to U+001F as well, and not U+FEFF.
 """
 
+_GROWS = "\u0130"
+"""The one letter that is longer in lower case: it becomes two code points."""
 _WHITE_SPACE_RUN = regex.compile(f"[{JS_WHITE_SPACE}]")
 _LAST_BMP = "\uffff"
 
@@ -34,16 +39,18 @@ def utf16_length(text: str) -> int:
     return len(text) + sum(char > _LAST_BMP for char in text)
 
 
-def unfold(text: str, folded: str, offset: int) -> int:
-    """Translate a place in `text.lower()` to the place in the text.
+def growths(text: str) -> list[int]:
+    """List the places in `text.lower()` of what lower case has added, for `unfold`."""
+    if _GROWS not in text:
+        return []
+    places = (place for place, char in enumerate(text) if char == _GROWS)
+    return [place + before + 1 for before, place in enumerate(places)]
 
-    The two are equal but for the few letters that grow in lower case, such as U+0130.
+
+def unfold(grown: Sequence[int], offset: int) -> int:
+    """Translate a place in `text.lower()` to the place in the text that has these growths.
+
+    >>> unfold(growths("\u0130 x"), len("\u0130 ".lower()))
+    2
     """
-    if len(text) == len(folded):
-        return offset
-    reached = 0
-    for place, char in enumerate(text):
-        if reached >= offset:
-            return place
-        reached += len(char.lower())
-    return len(text)
+    return offset - bisect_left(grown, offset)

@@ -14,6 +14,7 @@ from tavern_matcher._js import to_number, to_text
 from tavern_matcher.candidates import Judge, Stage
 from tavern_matcher.decision import Decision, EntryId, KeyMatch, Reason, ScanState
 from tavern_matcher.frames import Fate, fates_of
+from tavern_matcher.index import Index
 from tavern_matcher.keys import Key, KeyKind
 from tavern_matcher.placement import Activated, position_of
 from tavern_matcher.reach import View
@@ -31,7 +32,7 @@ class Decisions(Sequence[Decision]):
     Equal to any sequence of equal decisions.
     """
 
-    _entries: Sequence[ScanEntry]
+    _index: Index
     judge: Judge
     """What judged in this scan."""
     _scan: Scan | None
@@ -43,7 +44,7 @@ class Decisions(Sequence[Decision]):
     _made: dict[int, Decision] = field(factory=dict)
 
     def __len__(self) -> int:
-        return len(self._entries)
+        return len(self._index.entries)
 
     @overload
     def __getitem__(self, index: int) -> Decision: ...
@@ -54,7 +55,7 @@ class Decisions(Sequence[Decision]):
             return tuple(self[at] for at in range(*index.indices(len(self))))
         number = range(len(self))[index]
         if number not in self._made:
-            self._made[number] = self._make(self._entries[number])
+            self._made[number] = self._make(self._index.entries[number])
         return self._made[number]
 
     def __iter__(self) -> Iterator[Decision]:
@@ -73,10 +74,7 @@ class Decisions(Sequence[Decision]):
 
     def of(self, entry: EntryId) -> Decision:
         """Give the decision about one entry. Raises LookupError if the index has none."""
-        for at, found in enumerate(self._entries):
-            if (found.book, found.index) == (entry.book, entry.index):
-                return self[at]
-        raise LookupError(f"no entry {entry.index} of a book {entry.book} in this index")
+        return self[self._index.find(entry).number]
 
     def as_if(self, entry: ScanEntry, reason: Reason) -> Decision:
         """Give the decision about an entry as if a test before the loop had decided."""

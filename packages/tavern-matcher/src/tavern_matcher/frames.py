@@ -4,7 +4,7 @@ Owns the record. It is written in bulk while the scan runs and read one by one o
 asks, since most decisions are never looked at. Must not decide anything.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from attrs import define, field, frozen
@@ -94,7 +94,7 @@ class Fate:
         return None if self.removal is None else self.removal.draw
 
 
-def fates_of(frames: Iterable[Frame]) -> dict[int, Fate]:
+def fates_of(frames: Sequence[Frame]) -> dict[int, Fate]:
     """Follow every entry through all loops."""
     fates: dict[int, Fate] = {}
     verdicts: dict[int, tuple[Reason, Sight]] = {}
@@ -112,7 +112,21 @@ def fates_of(frames: Iterable[Frame]) -> dict[int, Fate]:
                 fates[number] = _as_lost(lost, number, fate)
         for number in frame.replaced:
             fates[number] = Fate(Reason.REPLACED, frame.number, frame.sight)
+    _hold_while_widening(fates, frames)
     return fates
+
+
+def _hold_while_widening(fates: Mapping[int, Fate], frames: Sequence[Frame]) -> None:
+    """Let what was found about an entry hold for the messages behind that changed nothing of it."""
+    ends: dict[int, Frame] = {}
+    end: Frame | None = None
+    for frame in reversed(frames):
+        end = (end or frame) if frame.sight.state is ScanState.MIN_ACTIVATIONS else None
+        if end is not None:
+            ends[frame.number] = end
+    for fate in fates.values():
+        if fate.cause is None and fate.loop in ends and fate.reason is not Reason.REPLACED:
+            fate.loop, fate.sight = ends[fate.loop].number, ends[fate.loop].sight
 
 
 def _as_lost(lost: dict[tuple[int, str], Fate], number: int, fate: Fate) -> Fate:

@@ -8,7 +8,7 @@ filterGroupsByTimedEffects, filterGroupsByScoring; the plugin contract, section 
 """
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from itertools import accumulate, pairwise
 from math import isfinite
 from typing import Any, NamedTuple
@@ -80,16 +80,26 @@ class GroupFilter:
     score: Callable[[ScanEntry], int]
     draw: Callable[[str, str], Draw]
     """Draws a number for a kind of purpose and a name."""
-    active_groups: Sequence[Any]
+    active_groups: Iterable[Any]
     """The group fields of entries that fired in earlier loops."""
     removed: list[Removal] = field(factory=list)
     won: list[Removal] = field(factory=list)
-    _left: Members = field(factory=list)
+    _left: dict[int, ScanEntry] = field(factory=dict)
+    """By `id`, in their order."""
     _sticky: set[str] = field(factory=set)
+    _active: frozenset[str] = field(init=False)
+    """Names of the groups that an earlier loop has filled."""
+
+    @_active.default
+    def _active_names(self) -> frozenset[str]:
+        texts = frozenset(text for text in self.active_groups if isinstance(text, str))
+        if self.rules.group_text_is_name:
+            return texts
+        return frozenset(name for text in texts for name in split_groups(text, self.rules))
 
     def filter(self, candidates: Iterable[ScanEntry]) -> Members:
         """Give the candidates that stay, in their order."""
-        self._left = list(candidates)
+        self._left = {id(candidate): candidate for candidate in candidates}
         groups = self._gather()
         steps = (self._by_timed_effects, self._by_score, self._one_winner)
         if self.rules.group_by_group:
@@ -99,13 +109,13 @@ class GroupFilter:
         for step, name in order:
             members = groups[name]
             if not self.rules.losers_keep_competing:
-                members[:] = [member for member in members if self._is_left(member)]
+                members[:] = [member for member in members if id(member) in self._left]
             step(name, members)
-        return self._left
+        return list(self._left.values())
 
     def _gather(self) -> dict[str, Members]:
         groups: dict[str, Members] = {}
-        for candidate in self._left:
+        for candidate in self._left.values():
             if candidate.conduct.group:
                 for name in group_names(candidate, self.rules):
                     groups.setdefault(name, []).append(candidate)
@@ -113,20 +123,14 @@ class GroupFilter:
             return {name: groups[name] for name in sorted(groups, key=object_key_rank)}
         return groups
 
-    def _is_left(self, entry: ScanEntry) -> bool:
-        return any(other is entry for other in self._left)
-
     def _remove(self, entry: ScanEntry, reason: Reason, group: str) -> None:
         self._take_out(Removal(entry, reason, group))
 
     def _take_out(self, removal: Removal) -> None:
-        for at, other in enumerate(self._left):
-            if other is removal.entry:
-                del self._left[at]
-                self.removed.append(removal)
-                return
-        if self.rules.double_removal_takes_last and self._left:
-            last = self._left.pop()
+        if self._left.pop(id(removal.entry), None) is not None:
+            self.removed.append(removal)
+        elif self.rules.double_removal_takes_last and self._left:
+            _, last = self._left.popitem()
             self.removed.append(Removal(last, Reason.GROUP_COLLATERAL, removal.group))
 
     def _by_timed_effects(self, name: str, members: Members) -> None:
@@ -162,7 +166,7 @@ class GroupFilter:
     def _one_winner(self, name: str, members: Members) -> None:
         if name in self._sticky:
             return
-        if self._is_active(name):
+        if name in self._active:
             for member in members:
                 self._remove(member, Reason.GROUP_ACTIVE, name)
             return
@@ -183,11 +187,6 @@ class GroupFilter:
                 self.won.append(Removal(member, None, name, draw, share))
             else:
                 self._take_out(Removal(member, Reason.GROUP_LOSER, name, draw, share))
-
-    def _is_active(self, name: str) -> bool:
-        if self.rules.group_text_is_name:
-            return any(text == name for text in self.active_groups)
-        return any(name in split_groups(text, self.rules) for text in self.active_groups if text)
 
     def _drawn(self, members: Members, value: float) -> tuple[ScanEntry | None, list[Share | None]]:
         """Draw by weight: weights written as text are joined as texts, as in SillyTavern."""

@@ -82,6 +82,14 @@ class Haystack:
         """Give each needle that was found in the messages, and how far back."""
         return (self._as_words if words else self._anywhere).depth
 
+    def first_hits(self, place: int) -> TextHits:
+        """Give what a message holds that no newer one does."""
+        hits, anywhere, as_words = self.message_hits[place], self._anywhere, self._as_words
+        return TextHits(
+            tuple(one for one in hits.found if anywhere.depth[one] == place),
+            tuple(one for one in hits.words if as_words.depth[one] == place),
+        )
+
     def source_hits(self, *, words: bool) -> Mapping[str, frozenset[int]]:
         """Give the needles that each source holds."""
         return (self._as_words if words else self._anywhere).sources
@@ -203,7 +211,7 @@ class Haystack:
 
     def _join(self, view: View, *, marked: bool) -> JoinedText:
         if self.is_blind(view):
-            return JoinedText("", ())
+            return JoinedText("")
         slots = self.texts.messages[: view.slots]
         if self.rules.oldest_first:
             slots = slots[::-1]

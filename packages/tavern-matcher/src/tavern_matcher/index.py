@@ -6,7 +6,9 @@ Source: SillyTavern 1.19.0, public/scripts/world-info.js, getSortedEntries.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+from math import isnan
 
 from attrs import field, frozen
 
@@ -44,13 +46,22 @@ class Index:
     max_own_depth: float
     delay_levels: tuple[float | str, ...]
     """Recursion delay levels that occur, lowest first."""
+    levels_ascend: bool
+    """All of them are numbers; texts are compared with each other as texts."""
     books: tuple[str, ...]
     remarks_when_fired: Mapping[int, tuple[Diagnostic, ...]] = field(repr=False)
+    _numbers: dict[tuple[str, int], int] = field(factory=dict, init=False, repr=False)
+    """Of the entries, by book and place; made when one is first asked for."""
 
     @property
     def order(self) -> tuple[EntryId, ...]:
         """All entries in the order in which they are visited."""
         return tuple(entry.identity for entry in self.entries)
+
+    def waiting_for(self, level: float | str) -> Iterable[int]:
+        """Give whom the opening of a recursion level can let in, by number."""
+        delayed = self.survey.delayed
+        return delayed.get(level, ()) if self.levels_ascend else chain(*delayed.values())
 
     def hash_of(self, entry: EntryId) -> int:
         """Give SillyTavern's identity hash of an entry, as stored timed effects hold it.
@@ -61,10 +72,14 @@ class Index:
 
     def find(self, entry: EntryId) -> ScanEntry:
         """Give an entry by its identity. Raises LookupError if it is not in the index."""
-        for found in self.entries:
-            if (found.book, found.index) == (entry.book, entry.index):
-                return found
-        raise LookupError(f"no entry {entry.index} of a book {entry.book} in this index")
+        if not self._numbers:
+            # Of a book that is used twice, the entry that is visited first counts.
+            places = {(one.book, one.index): one.number for one in reversed(self.entries)}
+            self._numbers.update(places)
+        number = self._numbers.get((entry.book, entry.index))
+        if number is None:
+            raise LookupError(f"no entry {entry.index} of a book {entry.book} in this index")
+        return self.entries[number]
 
 
 def compile_index(
@@ -100,6 +115,7 @@ def compile_index(
     if not settings.rules.uid_is_identity:
         _tell_apart(entries)
     table = _table(entries, finder)
+    levels = _delay_levels(entries)
     survey = Survey(settings)
     for entry in entries:
         survey.look_at(entry)
@@ -113,7 +129,8 @@ def compile_index(
         cache=ScanCache() if cache is None else cache,
         survey=survey,
         max_own_depth=max((one for one in survey.own_depths.values() if one > 0), default=0),
-        delay_levels=_delay_levels(entries),
+        delay_levels=levels,
+        levels_ascend=not any(isinstance(one, str) or isnan(one) for one in levels),
         remarks_when_fired=remarks_when_fired(entries),
         books=tuple(dict.fromkeys(named.name for named, _ in read)),
     )

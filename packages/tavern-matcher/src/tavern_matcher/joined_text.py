@@ -8,6 +8,7 @@ Source: SillyTavern 1.19.0, public/scripts/world-info.js, WorldInfoBuffer.get.
 
 from bisect import bisect_right
 from collections.abc import Sequence
+from functools import cached_property
 
 from attrs import define, field
 
@@ -27,9 +28,20 @@ class JoinedText:
     """One text made of many."""
 
     text: str = field(repr=False)
-    parts: Sequence[tuple[int, Passage]] = field(repr=False)
-    """Where each passage begins."""
+    _pieces: Sequence[Piece] = field(default=(), repr=False)
+    _mark_chars: int = 0
     _subjects: dict[str, str] = field(factory=dict, repr=False)
+
+    @cached_property
+    def parts(self) -> Sequence[tuple[int, Passage]]:
+        """Where each passage begins; few texts are asked, and recursion joins very many."""
+        parts: list[tuple[int, Passage]] = []
+        length = 0
+        for text, placed in self._pieces:
+            length += self._mark_chars
+            parts.extend((length + begin, passage) for begin, passage in placed)
+            length += len(text) + 1
+        return parts
 
     def subject(self, form: SubjectForm) -> str:
         """Give the text in the form a pattern wants."""
@@ -95,12 +107,4 @@ def join_texts(first: Sequence[Piece], further: Sequence[Piece], *, marked: bool
     """
     mark = MARK if marked else ""
     pieces = [*(first or [("", ())]), *further]
-    parts: list[tuple[int, Passage]] = []
-    texts: list[str] = []
-    length = 0
-    for text, placed in pieces:
-        length += len(mark)
-        parts.extend((length + begin, passage) for begin, passage in placed)
-        texts.append(mark + text)
-        length += len(text) + 1
-    return JoinedText("\n".join(texts), parts)
+    return JoinedText("\n".join(mark + text for text, _ in pieces), pieces, len(mark))

@@ -5,7 +5,7 @@ Owns the order inside a bucket. Must not know where a host puts a bucket.
 Source: SillyTavern 1.19.0, public/scripts/world-info.js, the end of checkWorldInfo.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import TypeVar
 
 from attrs import Factory, field, frozen
@@ -17,7 +17,7 @@ from tavern_matcher._js import (
     is_number,
     nullish,
     sort_descending,
-    strict_equal,
+    strict_key,
     to_number,
     to_text,
 )
@@ -183,22 +183,22 @@ def place(activated: Sequence[Activated], *, as_fired: bool = False) -> Placemen
 def _depth_blocks(descending: Sequence[Activated]) -> tuple[DepthBlock, ...]:
     """Join texts of one depth and role; one without a depth joins a block of 4, but opens none."""
     blocks: list[tuple[Activated, list[Activated]]] = []
+    open_blocks: dict[Hashable, list[Activated]] = {}
     for one in descending:
         depth = DEFAULT_DEPTH if one.depth is None else one.depth
-        for first, texts in blocks:
-            if strict_equal(first.depth, depth) and strict_equal(
-                first.stored_role, one.stored_role
-            ):
-                texts.insert(0, one)
-                break
-        else:
-            blocks.append((one, [one]))
+        key = strict_key(depth), strict_key(one.stored_role)
+        texts = open_blocks.get(key)
+        if texts is None:
+            blocks.append((one, texts := []))
+            if one.depth is not None:
+                open_blocks[key] = texts
+        texts.append(one)
     return tuple(
         DepthBlock(
             depth=first.depth,
             role=first.role,
             stored_role=first.stored_role,
-            texts=tuple(texts),
+            texts=tuple(reversed(texts)),
         )
         for first, texts in blocks
     )

@@ -74,7 +74,7 @@ class MatchResult:
         """One for every entry of the index, in visiting order; each is made when asked for."""
         scan = None if self.aborted else self._scan
         limit = self.budget.limit_tokens
-        return Decisions(self._scan.index.entries, self._scan.judge, scan, self._by_place, limit)
+        return Decisions(self._scan.index, self._scan.judge, scan, self._by_place, limit)
 
     def _by_place(self) -> Mapping[tuple[str, int], Activated]:
         return {(one.entry.book, one.entry.index): one for one in self.activated}

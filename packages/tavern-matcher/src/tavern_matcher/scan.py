@@ -40,7 +40,8 @@ class Scan:
     _levels: list[float | str] = field(factory=list)
     _level: float | str = 0
     _called_now: frozenset[int] = frozenset()
-    _judged_as: tuple[Stage, int] | None = None
+    _stage: Stage | None = None
+    """In which entries were judged last."""
 
     def run(self) -> None:
         """Go through all loops. Raises DiceMissingError and ScanAbortedError."""
@@ -72,8 +73,8 @@ class Scan:
             outcomes = self.purses[name].spend(left, self._recursion_text)
             self._record(outcomes, self.purses[name], frame)
             found += left
-        failed = {one for purse in self.purses.values() for one in purse.failed}
-        successful = [one for one in found if id(one) not in failed] if failed else found
+        failed = [purse.failed for purse in self.purses.values() if purse.failed]
+        successful = [one for one in found if not any(id(one) in out for out in failed)]
         following = self._go_on(state, successful)
         self.loops.append(
             ScanLoop(
@@ -95,10 +96,11 @@ class Scan:
         return any(purse.overflowed for purse in self.purses.values())
 
     def _judge_fresh(self, stage: Stage, frame: Frame) -> None:
-        as_now = (stage, frame.sight.skew)
-        if as_now != self._judged_as:
+        before, self._stage = self._stage, stage
+        if before is None or before.state is not stage.state:
             self.watch.all_fresh()
-            self._judged_as = as_now
+        elif before.level != stage.level:
+            self.watch.renew(self.index.waiting_for(stage.level))
         fresh = self.watch.take_fresh()
         # What needs its key only, and has it, is a candidate: most of what a large book lets fire.
         sure = fresh & self.watch.hit & self.index.survey.simple - self._called_now

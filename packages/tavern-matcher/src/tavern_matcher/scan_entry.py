@@ -34,6 +34,7 @@ _ALL_OFF = [False] * len(SOURCES)
 """What nearly every entry has."""
 
 _SHOWN_CHARS = 40
+_SAFE_INTEGER = 2**53
 ACTIVATE = "@@activate"
 DONT_ACTIVATE = "@@dont_activate"
 
@@ -182,9 +183,9 @@ class EntryReader:
             settings.match_whole_words if words is None else truthy(words),
             None if depth is None else to_number(depth),
             _sources(get),
-            order if type(order) is int else to_number(order),
+            order if _is_plain_number(order) else to_number(order),
             disabled is False or not _is_disabled(disabled),
-            f"{world}.{uid if type(uid) is int or type(uid) is str else to_text(uid)}",
+            f"{world}.{uid if _is_plain_number(uid) or type(uid) is str else to_text(uid)}",
         )
 
     def _names_its_book(self, fields: Fields) -> bool:
@@ -215,6 +216,11 @@ def _texts(written: object) -> list[str]:
         if type(key) is not str:
             return [to_text(key) if truthy(key) else "" for key in written]
     return written
+
+
+def _is_plain_number(value: object) -> bool:
+    """Whether a value is a number that both languages hold and write alike."""
+    return type(value) is int and -_SAFE_INTEGER < value < _SAFE_INTEGER
 
 
 def _sources(get: Callable[[str], Any]) -> tuple[str, ...]:

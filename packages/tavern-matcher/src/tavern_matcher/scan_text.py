@@ -12,7 +12,7 @@ from typing import TypeVar, overload
 
 from attrs import define, field, frozen
 
-from tavern_matcher._text import JS_WHITE_SPACE, trim, unfold, utf16_length
+from tavern_matcher._text import JS_WHITE_SPACE, growths, trim, unfold, utf16_length
 from tavern_matcher.context import ScanContext, ScanMessage
 from tavern_matcher.decision import KeyMatch, PlaceKind
 from tavern_matcher.keys import Key
@@ -54,7 +54,8 @@ class Passage:
             return None
         end = start + len(key.needle)
         if not key.case_sensitive:
-            start, end = (unfold(self.searched, self.folded, place) for place in (start, end))
+            grown = growths(self.searched)
+            start, end = unfold(grown, start), unfold(grown, end)
         return self.match(key, start, end, secondary=secondary)
 
     def match(self, key: Key, start: int, end: int, *, secondary: bool) -> KeyMatch:

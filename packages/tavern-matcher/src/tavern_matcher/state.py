@@ -6,8 +6,8 @@ where they are stored, nor what they do: that is `timed`.
 Source: SillyTavern 1.19.0, public/scripts/world-info.js, WorldInfoTimedEffects.
 """
 
-import math
 from collections.abc import Mapping
+from math import isfinite
 from typing import Any
 
 from attrs import field, frozen
@@ -80,7 +80,7 @@ def _write(record: TimedRecord) -> dict[str, Any]:
     fields = {
         "hash": record.hash,
         "start": record.start_messages,
-        "end": None if math.isnan(record.end_messages) else record.end_messages,
+        "end": record.end_messages if isfinite(record.end_messages) else None,
         "protected": record.protected,
     }
     return {key: value for key, value in fields.items() if key != "hash" or value is not None}

@@ -25,6 +25,8 @@ class Survey:
     """Something besides its keys may shut it out of a scan."""
     simple: set[int] = field(factory=set)
     """Fires on any primary key, whatever the loop is for."""
+    delayed: dict[float | str, set[int]] = field(factory=dict)
+    """Who waits for recursion, by level."""
     own_depths: dict[int, float] = field(factory=dict)
     """Scan depths of their own."""
     remarkable: list[ScanEntry] = field(factory=list)
@@ -44,6 +46,8 @@ class Survey:
         dynamic = entry.special and self._look_at_keys(entry)
         if filtered or dynamic:
             self.remarkable.append(entry)
+        if truthy(get("delayUntilRecursion")):
+            self.delayed.setdefault(entry.conduct.delay_level, set()).add(number)
         vectorized = get("vectorized")
         constant = truthy(get("constant"))
         if constant or ACTIVATE in entry.decorators or (self.settings.rules.vectors and vectorized):

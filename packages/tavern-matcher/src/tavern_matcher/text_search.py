@@ -12,7 +12,7 @@ from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from itertools import accumulate
 
-from tavern_matcher._text import unfold
+from tavern_matcher._text import growths, unfold
 from tavern_matcher.finder import FinderKind, build_finder
 from tavern_matcher.keys import MARK, STAND_IN, is_whole_word
 from tavern_matcher.scan_cache import NO_HITS, ScanCache, TextHits
@@ -73,6 +73,7 @@ class TextSearch:
         starts = [0, *accumulate(len(text) + 1 for text in folded)]
         tally = _Tally(self._wants_word)
         settled: set[tuple[int, int]] = set()
+        grown = [growths(text) for text in whole] if self._cased else []
         for at, start, end in self._finder.occurrences(joined):
             which = bisect_right(starts, start) - 1
             if (which, at) in settled:
@@ -80,7 +81,7 @@ class TextSearch:
             number = self._numbers[at]
             is_settled = number == _NONE or tally.add(which, number, joined, start, end)
             if at in self._cased:
-                place = unfold(whole[which], folded[which], start - starts[which])
+                place = unfold(grown[which], start - starts[which])
                 is_settled &= self._add_cased(tally, which, whole[which], at, place)
             if is_settled:
                 settled.add((which, at))

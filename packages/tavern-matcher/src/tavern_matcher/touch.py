@@ -81,17 +81,27 @@ class Watch:
         self.haystack.reach(self.haystack.depth)
         place = self.haystack.depth - 1
         if place < len(self.haystack.message_hits):
-            self._add_hits(self.haystack.message_hits[place])
+            hits = self.haystack.first_hits(place)
+            self._add_hits(hits)
+            self._renew_by(hits)
 
     def add_block(self, parts: list[tuple[str, str]]) -> None:
         """Look at the contents of entries that fired."""
         hits = self.haystack.add_block(parts)
         self._add_hits(hits)
+        self._renew_by(hits)
+
+    def _renew_by(self, hits: TextHits) -> None:
+        """Judge anew whose keys are in a text that is searched from now on."""
         table = self.index.table
         roles = (table.primary, table.primary_words, table.literals, table.secondary)
         for postings in roles:
-            self.fresh |= self.open.intersection(postings.touched(hits.found))
-        self.fresh |= self.open & self.index.survey.volatile
+            self.renew(postings.touched(hits.found))
+        self.renew(self.index.survey.volatile)
+
+    def renew(self, numbers: Iterable[int]) -> None:
+        """Judge open entries anew."""
+        self.fresh |= self.open.intersection(numbers)
 
     def _add_hits(self, hits: TextHits) -> None:
         table = self.index.table
@@ -120,7 +130,7 @@ class Watch:
         self.closed.update(dict.fromkeys(numbers, Reason.REPLACED))
 
     def all_fresh(self) -> None:
-        """Judge every open entry anew: what they see has changed."""
+        """Judge every open entry anew: what the loop is for has changed."""
         self.fresh |= self.open
 
     def take_fresh(self) -> set[int]:

@@ -44,9 +44,10 @@ class Background:
         running = self._running
         return self._clock.now_ms() if running is None else running.at_ms
 
-    def submit(self, work: Work) -> None:
-        """Add a piece of work behind the others."""
-        piece = _Piece(work, self._clock.now_ms(), time.monotonic() + self._delay_s)
+    def submit(self, work: Work, *, at_once: bool = False) -> None:
+        """Add a piece of work behind the others; `at_once`: it waits for no moment."""
+        delay_s = 0.0 if at_once else self._delay_s
+        piece = _Piece(work, self._clock.now_ms(), time.monotonic() + delay_s)
         with self._change:
             if len(self._pieces) >= MAX_WAITING:
                 self._hurries += 1

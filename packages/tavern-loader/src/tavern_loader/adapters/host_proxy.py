@@ -8,6 +8,9 @@ from typing import Protocol
 
 from tavern_loader.ports import JsonObject
 
+_LAST_NUMBER = 2**53 - 1
+"""JavaScript counts no further."""
+
 
 class Caller(Protocol):
     """The part of a link that asks."""
@@ -35,9 +38,16 @@ class HostProxy:
         """Cancel the running step; raises HostError."""
         self._link.call("host/cancel", {"sessionId": session_id, "reason": reason})
 
-    def lock_tools(self, session_ids: Sequence[str], reason: str) -> None:
-        """Replace the list of locked sessions, which the bridge holds by itself."""
-        self._link.notify("host/locks", {"sessions": list(session_ids), "reason": reason})
+    def lock_tools(self, locked: Sequence[str], free: Sequence[str], reason: str) -> None:
+        """Say of sessions whether they are locked; the bridge keeps it for as long as they live."""
+        params = {"locked": list(locked), "free": list(free), "reason": reason}
+        self._link.notify("host/locks", params)
+
+    def session_header(self, session_id: str) -> JsonObject | None:
+        """Read the head of a log alone: no log has events behind the last number there is."""
+        page = self._link.call("host/inspect", {"sessionId": session_id, "after": _LAST_NUMBER})
+        header: JsonObject | None = page.get("meta")
+        return header
 
     def inspect(self, session_id: str) -> JsonObject | None:
         """Read a log, whose pieces come one by one; without `assistant/chunk` events."""

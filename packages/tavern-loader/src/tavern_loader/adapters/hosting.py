@@ -4,6 +4,7 @@ Owns its streams, its signals and its end. Nothing but messages reaches standard
 else is printed there goes to standard error. The end of input is the end of the process.
 """
 
+import gc
 import os
 import signal
 import sys
@@ -63,6 +64,20 @@ def complain(line: str) -> None:
     text = f"tavern-loader: {' '.join(line.split())}\n"
     sys.stderr.buffer.write(text.encode("utf-8", "backslashreplace"))
     sys.stderr.flush()
+
+
+def hold_collector() -> None:
+    """Do without the collector until `release_collector`: nothing loaded meanwhile is garbage."""
+    gc.disable()
+
+
+def release_collector() -> None:
+    """Collect from now on, but pass over what is there: modules, and the books that were read.
+
+    Most of it stays as long as the process, and looking through it takes longer than a step.
+    """
+    gc.freeze()
+    gc.enable()
 
 
 def end_process(code: int) -> None:

@@ -1,7 +1,7 @@
 """The bridge in a profile of the host: put in, taken out, looked at.
 
 Owns the files of a profile that are the bridge's: its folder, the link to it in `node_modules`, and
-two entries of the manifest. What fails half-way is undone, so that the profile boots as before.
+two entries of the manifest. What fails half-way is put back, so that the profile boots as before.
 Works without pnpm, and leaves what pnpm would leave.
 """
 
@@ -12,7 +12,7 @@ from contextlib import suppress
 from importlib.resources import files
 from pathlib import Path
 
-from attrs import field, frozen
+from attrs import frozen
 
 from tavern_loader._version import __version__
 from tavern_loader.adapters.atomic_json import dump_object
@@ -28,6 +28,7 @@ from tavern_loader.adapters.profile_folder import (
     remove_path,
     write_whole,
 )
+from tavern_loader.adapters.profile_undo import Before, set_aside
 from tavern_loader.domain.dsh_profile import (
     BRIDGE,
     PATCH_TEMPLATE,
@@ -65,55 +66,34 @@ class Done:
     """Whether the host itself was asked if it takes the profile."""
 
 
-@frozen
-class _Undo:
-    """The state of a profile before a change."""
-
-    profile: Profile
-    manifest: bytes | None
-    bridge: dict[str, bytes] | None
-    had_link: bool
-    steps: list[str] = field(factory=list)
-
-    @classmethod
-    def of(cls, profile: Profile) -> "_Undo":
-        manifest = profile.manifest_file
-        return cls(
-            profile,
-            manifest.read_bytes() if manifest.exists() else None,
-            contents_of(profile.bridge),
-            os.path.lexists(profile.link),
-        )
-
-    def undo(self) -> None:
-        if self.manifest is not None:
-            write_whole(self.profile.manifest_file, self.manifest)
-        if not self.had_link:
-            remove_path(self.profile.link)
-        if self.bridge is None:
-            remove_path(self.profile.bridge)
-        else:
-            for name, data in self.bridge.items():
-                write_whole(self.profile.bridge / name, data)
-
-
 def install(profile: Profile, python: str, dsh: DshProgram | None) -> Done:
     """Put the bridge into a profile, which is made if it is missing.
 
-    Raises ProfileError if the host does not take the profile, then all is as before; StoreError if
-    files cannot be written.
+    Raises ProfileError if the host does not take the profile, StoreError if files cannot be
+    written. Then all is as before, unless the error is PROFILE_NOT_PUT_BACK.
     """
-    steps = list(_make_profile(profile, dsh))
-    before = _Undo.of(profile)
+    before = Before.of(profile)
     try:
-        steps += _put_in(profile, python)
+        steps = [*_make_profile(profile, dsh), *_put_in(profile, python)]
         if steps and dsh is not None:
             _check(profile, dsh)
-    except BaseException:
-        with suppress(LoaderError, OSError):
-            before.undo()
+        before.keep_change()
+    except ProfileError as error:
+        _put_back(before, error)
+        raise ProfileError(error.code, f"{error.message}; nothing was changed") from error
+    except BaseException as error:
+        _put_back(before, error)
         raise
     return Done(steps=tuple(steps), is_checked=dsh is not None)
+
+
+def _put_back(before: Before, error: BaseException) -> None:
+    try:
+        before.put_back()
+    except (LoaderError, OSError) as fault:
+        told = str(error) or type(error).__name__
+        message = f"{told}; nor could the profile be put back as it was: {fault}"
+        raise ProfileError("PROFILE_NOT_PUT_BACK", message) from error
 
 
 def uninstall(profile: Profile) -> Done:
@@ -172,7 +152,7 @@ def _folder_files(python: str) -> dict[str, bytes]:
 def _check(profile: Profile, dsh: DshProgram) -> None:
     ran = dsh.compose(profile.home, profile.name)
     if ran.code != 0:
-        message = f"the host does not take the profile, and nothing was changed: {ran.last_words}"
+        message = f"the host does not take the profile: {ran.last_words}"
         raise ProfileError("PROFILE_DOES_NOT_BOOT", message)
 
 
@@ -202,7 +182,7 @@ def _is_linked(profile: Profile) -> bool:
 
 
 def _link(profile: Profile) -> None:
-    remove_path(profile.link)
+    set_aside(profile)
     profile.link.parent.mkdir(parents=True, exist_ok=True)
     try:
         profile.link.symlink_to(Path("..") / BRIDGE, target_is_directory=True)

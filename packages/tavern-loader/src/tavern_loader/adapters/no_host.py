@@ -17,8 +17,12 @@ class NoHost:
     def cancel(self, session_id: str, reason: str) -> None:
         """Do nothing."""
 
-    def lock_tools(self, session_ids: Sequence[str], reason: str) -> None:
+    def lock_tools(self, locked: Sequence[str], free: Sequence[str], reason: str) -> None:
         """Do nothing."""
+
+    def session_header(self, session_id: str) -> JsonObject | None:  # noqa: ARG002 - no session has a log here
+        """Know no session."""
+        return None
 
     def inspect(self, session_id: str) -> JsonObject | None:  # noqa: ARG002 - no session has a log here
         """Know no session."""

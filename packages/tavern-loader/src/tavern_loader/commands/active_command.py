@@ -1,7 +1,8 @@
 """`tavern-loader active`: what a session would send now, and why."""
 
 import argparse
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from attrs import evolve
@@ -13,6 +14,7 @@ from tavern_loader.commands.bind_command import selection_json, selection_lines
 from tavern_loader.commands.command import Command, Outcome, add_home, add_json, installation
 from tavern_loader.commands.showing import columns, document_text, lines_text, terminal_width
 from tavern_loader.document import json_document
+from tavern_loader.domain.documents import Kind
 from tavern_loader.errors import HostError, LoaderError
 from tavern_loader.http_app import parts_alone
 from tavern_loader.layout import clean, wrap
@@ -20,6 +22,7 @@ from tavern_loader.report import text_report
 from tavern_loader.service.active import Active, Prefix, active
 from tavern_loader.service.compile_files import Compilation
 from tavern_loader.service.groundwork import UsedFile
+from tavern_loader.service.library import BoundBook
 from tavern_loader.service.resources import Remark
 from tavern_loader.service.templates import Preview
 from tavern_matcher import MatcherError
@@ -51,13 +54,13 @@ def _run(options: argparse.Namespace) -> Outcome:
         raise LoaderError(error.code, str(error).removeprefix(f"{error.code}: ")) from error
     bound = held.templates.preview(selection)
     told = None if log is not None else missing
-    done = _compilation(found, told)
+    done = _compilation(bound, found, told)
     if options.json:
         return document_text(_document(options.session, bound, found, done))
     return lines_text(_head(options.session, bound, found, told)) + "\n" + _body(found, done)
 
 
-def _compilation(found: Active, missing: str | None) -> Compilation:
+def _compilation(bound: Preview, found: Active, missing: str | None) -> Compilation:
     """Give a step as what a compile from files gives, so that one report shows both."""
     step = found.step
     resolved = step.given.resolved
@@ -77,12 +80,27 @@ def _compilation(found: Active, missing: str | None) -> Compilation:
             *(Remark("matching", one) for one in step.match.diagnostics),
             *(Remark("compiling", one) for one in step.profile.diagnostics),
         ),
+        titles=titles(bound, resolved.books),
     )
+
+
+def titles(bound: Preview, books: Iterable[BoundBook]) -> dict[str, str]:
+    """Give what people are shown for ids: names, with the id where two of a kind have one name."""
+    named = [(str(one.kind), one.id, one.name) for one in bound.contents if not one.missing]
+    for book in books:
+        is_inside = book.owner_character_id is not None
+        name = f"{book.title} (in the card)" if is_inside else book.title
+        named.append((str(Kind.WORLD_BOOK), book.id, name))
+    times = Counter((kind, name) for kind, _, name in dict.fromkeys(named))
+    return {
+        known_as: name if name and times[kind, name] == 1 else f"{name} ({known_as})".strip()
+        for kind, known_as, name in named
+    }
 
 
 def _head(session_id: str, bound: Preview, found: Active, missing: str | None) -> Iterator[str]:
     yield f"Session {session_id}"
-    yield from (f"  {line}" for line in selection_lines(bound))
+    yield from (f"  {line}" for line in selection_lines(bound, ids=False))
     if missing is not None:
         yield f"  its history is not at hand: {clean(missing)}"
     for prefix in found.prefixes:

@@ -1,6 +1,7 @@
 """`tavern-loader bind`: what a session uses, what new ones begin with, books and their owners."""
 
 import argparse
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -144,10 +145,15 @@ def selection_json(preview: Preview) -> dict[str, Any]:
     }
 
 
-def selection_lines(preview: Preview) -> Iterator[str]:
-    """Say what is bound."""
+def selection_lines(preview: Preview, *, ids: bool = True) -> Iterator[str]:
+    """Say what is bound; without `ids` they stand only where a name alone says too little."""
+    times = Counter((one.kind, one.name) for one in preview.contents if not one.missing)
     rows = [
-        (str(one.kind), "(missing)" if one.missing else one.name, one.id)
+        (
+            str(one.kind),
+            "(missing)" if one.missing else one.name,
+            one.id if ids or times[one.kind, one.name] != 1 else "",
+        )
         for one in preview.contents
     ]
     selection = preview.selection
@@ -155,7 +161,8 @@ def selection_lines(preview: Preview) -> Iterator[str]:
         rows.append(("greeting", str(selection.character.greeting_index), ""))
     if selection.lore_channel is not LoreChannel.SYSTEM:
         rows.append(("lore", str(selection.lore_channel), ""))
-    yield from columns(("bound", "name", "id"), rows) if rows else ["nothing is bound"]
+    head = ("bound", "name", "id" if any(row[2] for row in rows) else "")
+    yield from columns(head, rows) if rows else ["nothing is bound"]
     for fault in preview.faults:
         yield f"  {fault.code}: {fault.message}"
 

@@ -7,10 +7,12 @@ exit code if it has printed by itself.
 import argparse
 import os
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from attrs import frozen
 
-from tavern_loader.installation import Installation, find_installation
+if TYPE_CHECKING:
+    from tavern_loader.installation import Installation
 
 Outcome = str | int
 """A text to print, or an exit code."""
@@ -42,6 +44,9 @@ def add_json(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON document")
 
 
-def installation(options: argparse.Namespace) -> Installation:
+def installation(options: argparse.Namespace) -> "Installation":
     """Open the installation that a command is about."""
+    # Not at the top: some commands need none, and all that one is made of takes long to load.
+    from tavern_loader.installation import find_installation  # noqa: PLC0415
+
     return find_installation(options.dsh_home, os.environ)

@@ -12,8 +12,8 @@ from tavern_loader.adapters.tokens import estimate_tokens
 from tavern_loader.commands.command import Command, Outcome, add_json
 from tavern_loader.commands.files import STDIN, is_file, read_source, read_text
 from tavern_loader.document import json_document
-from tavern_loader.message_document import message_document
-from tavern_loader.message_report import message_report
+from tavern_loader.messages_json import message_document
+from tavern_loader.messages_text import message_report
 from tavern_loader.report import DEFAULT_WIDTH, MIN_WIDTH, text_report
 from tavern_loader.samples import DEFAULT_SAMPLE, SAMPLES, sample_request
 from tavern_loader.service.compile_files import compile_files

@@ -5,16 +5,25 @@ Must not print: standard output belongs to the link.
 
 import argparse
 import os
+from functools import partial
 
-from tavern_loader.adapters.hosting import end_process, run_host
-from tavern_loader.adapters.stores import storage_root
-from tavern_loader.app import host_methods
+from tavern_loader.adapters.hosting import (
+    end_process,
+    hold_collector,
+    release_collector,
+    run_host,
+)
 from tavern_loader.commands.command import Command, Outcome, add_home
 
 
 def _run(options: argparse.Namespace) -> Outcome:
+    # Before the other modules: making what they hold would set the collector off a hundred times.
+    hold_collector()
+    from tavern_loader.adapters.stores import storage_root  # noqa: PLC0415
+    from tavern_loader.app import host_methods  # noqa: PLC0415
+
     home = storage_root(options.dsh_home, os.environ).parent
-    code = run_host(host_methods, home)
+    code = run_host(partial(host_methods, warmed=release_collector), home)
     end_process(code)
     return code
 

@@ -8,6 +8,7 @@ import argparse
 from tavern_loader.adapters.hosting import complain
 from tavern_loader.adapters.http.serving import serve
 from tavern_loader.adapters.http.walls import Security
+from tavern_loader.adapters.session_logs import LoggedHost
 from tavern_loader.commands.command import Command, Outcome, add_home, installation
 from tavern_loader.errors import LoaderError
 from tavern_loader.http_app import http_api, parts_alone
@@ -49,7 +50,8 @@ def _run(options: argparse.Namespace) -> Outcome:
         allowed_hosts=options.allow_host,
         allow_remote_clients=options.allow_remote_clients,
     )
-    api = http_api(opened, parts_alone(opened, complain), complain, security=security)
+    host = LoggedHost(opened.storage.root.parent)
+    api = http_api(opened, parts_alone(opened, complain, host), complain, security=security)
     try:
         serve(api, options.host, options.port, _announce)
     except OSError as error:
@@ -70,8 +72,8 @@ COMMANDS = (
     Command(
         name="serve",
         help="serve the HTTP API alone, on this machine",
-        description="Serve the HTTP API on the stores of the host's home, without a host: sessions"
-        " are not running, and the texts of traces cannot be verified.",
+        description="Serve the HTTP API on the stores of the host's home, without a host: no session"
+        " counts as running, and records are verified by the logs that sessions have left.",
         add_options=_add_options,
         run=_run,
     ),

@@ -19,7 +19,9 @@ export class Asker {
             return { session: this.feed.describe(session), ...params() };
         };
         try {
-            return await this.link.ask(method, make, { signal, sessionId: session.id });
+            const answer = await this.link.ask(method, make, { signal, sessionId: session.id });
+            this.feed.heard(session);
+            return answer;
         } catch (error) {
             if (signal?.aborted) throw error;
             this.miss(method, session, error, { at, isNeeded });

@@ -1,5 +1,6 @@
 // What Python is told about sessions: start, events, end; and everything anew where something was lost.
-import { describe, ownEvents, requestContext, requestHeader, slimEvent } from './sessions.js';
+// A session that cannot be told of holds up no other.
+import { describe, ownEvents, requestHeader, sandboxMode, slimEvent } from './sessions.js';
 
 const SYNC_CHARACTERS = 1024 * 1024;
 const MAX_EVENT_CHARACTERS = 4 * 1024 * 1024;
@@ -7,13 +8,16 @@ const MAX_EVENT_CHARACTERS = 4 * 1024 * 1024;
 export class Feed {
     #events = new Set();
     #replay = new Set();
+    /** Sessions of which something was lost. */
     #dirty = new Set();
-    /** Sessions that began before Python was there, and how. */
-    #untold = new Map();
+    /** Those of them that could not be told of: they are tried again when they are asked about. */
+    #failed = new Set();
+    /** Sessions whose start is not surely taken in: how they began, and whether this Python was told. */
+    #starts = new Map();
 
-    /** @param {{link: object, sessions: object, agents: object, notices: object}} parts */
-    constructor({ link, sessions, agents, notices }) {
-        Object.assign(this, { link, sessions, agents, notices });
+    /** @param {{link: object, sessions: object, agents: object, locks: object, notices: object}} parts */
+    constructor({ link, sessions, agents, locks, notices }) {
+        Object.assign(this, { link, sessions, agents, locks, notices });
     }
 
     describe(session) {
@@ -25,25 +29,18 @@ export class Feed {
         this.#events = new Set(events);
         this.#replay = new Set(replay);
         this.#dirty.clear();
-        for (const session of this.sessions.list()) {
-            this.sync(session);
-            if (this.#untold.has(session.id)) this.#tellStart(session, this.#untold.get(session.id));
+        this.#failed.clear();
+        for (const [id, { source, isTold }] of this.#starts) {
+            // Whatever the one before has done of it, has been done.
+            this.#starts.set(id, { source: isTold ? 'resume' : source, isTold: false });
         }
-        this.#untold.clear();
+        for (const session of this.sessions.list()) this.sync(session);
     }
 
     started(session, source) {
-        if (!this.link.isUp) {
-            this.#untold.set(session.id, source);
-            return;
-        }
+        this.#starts.set(session.id, { source, isTold: false });
         // What its log says comes first: it decides what the start means.
         this.sync(session);
-        this.#tellStart(session, source);
-    }
-
-    #tellStart(session, source) {
-        this.tell('session/start', session, () => ({ source }));
     }
 
     happened(session, event) {
@@ -52,15 +49,21 @@ export class Feed {
         this.#send('session/event', session.id, () => ({ sessionId: session.id, event: slimEvent(event) }));
     }
 
+    /** Python has answered about a session: it has done all that it was told before. */
+    heard(session) {
+        if (this.#starts.get(session.id)?.isTold) this.#starts.delete(session.id);
+    }
+
     ended(session) {
         this.#dirty.delete(session.id);
-        this.#untold.delete(session.id);
+        this.#failed.delete(session.id);
+        this.#starts.delete(session.id);
         this.link.tell('session/end', { sessionId: session.id });
     }
 
     /** Tell something about a session; it may be dropped when Python does not keep up. Never throws. */
     tell(method, session, params) {
-        this.#send(method, session.id, () => ({ session: this.describe(session), ...params() }));
+        return this.#send(method, session.id, () => ({ session: this.describe(session), ...params() }));
     }
 
     /** To be called before a session is asked about. */
@@ -73,67 +76,92 @@ export class Feed {
         for (const id of [...this.#dirty]) {
             const session = this.sessions.get(id);
             if (session === undefined) this.#dirty.delete(id);
-            else this.sync(session);
+            else if (!this.#failed.has(id)) this.sync(session);
         }
     }
 
-    /** Tell Python everything about a session that it may have missed. */
+    /** Tell Python everything about a session that it may have missed. Never throws. */
     sync(session) {
-        this.#dirty.delete(session.id);
-        const described = this.describe(session);
-        const pieces = this.#pieces(session);
-        pieces.forEach((events, at) => {
-            const last = at === pieces.length - 1;
-            this.link.tell('session/sync', {
-                session: described, events, first: at === 0, last,
-                ...last ? {
-                    requestHeader: bounded(requestHeader(session))[0],
-                    requestContext: bounded(requestContext(session))[0],
-                } : {},
-            });
-        });
+        if (!this.link.isUp) return; // the next Python is told of all sessions
+        const { id } = session;
+        this.#dirty.delete(id);
+        this.#failed.delete(id);
+        try {
+            for (const piece of this.#pieces(session)) this.link.tell('session/sync', piece);
+        } catch (error) {
+            this.#dirty.add(id);
+            this.#failed.add(id);
+            this.notices.say(`session ${id}: what it is like cannot be told to Python: ${error.message}`);
+        }
+        this.#tellStart(session);
+    }
+
+    #tellStart(session) {
+        const start = this.#starts.get(session.id);
+        if (start === undefined || start.isTold) return;
+        start.isTold = this.tell('session/start', session, () => ({ source: start.source }));
     }
 
     #pieces(session) {
-        const pieces = [[]];
-        let room = SYNC_CHARACTERS;
-        for (const event of ownEvents(session)) {
-            if (!this.#replay.has(event.type)) continue;
-            const [slim, size] = bounded(event);
-            if (size > room) {
-                pieces.push([]);
-                room = SYNC_CHARACTERS;
-            }
-            room -= size;
-            pieces.at(-1).push(slim);
-        }
-        return pieces;
+        const described = this.describe(session);
+        const pieces = batches(ownEvents(session).filter(event => this.#replay.has(event.type)));
+        const [header, size] = bounded(requestHeader(session));
+        if (size > SYNC_CHARACTERS) pieces.push([]); // both may be as large as a note can be
+        const known = { requestHeader: header, sandboxMode: sandboxMode(session), wasLocked: this.locks.isLocked(session.id) };
+        return pieces.map((events, at) => {
+            const last = at === pieces.length - 1;
+            return { session: described, events, first: at === 0, last, ...last ? known : {} };
+        });
     }
 
     #send(method, sessionId, params) {
-        if (!this.link.isUp) return;
+        if (!this.link.isUp) return false;
         try {
-            if (!this.link.tell(method, params(), { droppable: true })) this.#dirty.add(sessionId);
+            if (this.link.tell(method, params(), { droppable: true })) return true;
+            this.#dirty.add(sessionId);
         } catch (error) {
             // Too large for the link, or of a shape that is not known here.
             this.#dirty.add(sessionId);
             this.notices.say(`${method} was not passed on: ${error.message}`);
         }
+        return false;
     }
 }
 
-/** @returns {[object, number]} the event as it is sent, without its texts if they are beyond bounds, and its size */
+/** @returns {object[][]} the events as they are sent, in as many notes as they need */
+function batches(events) {
+    const pieces = [[]];
+    let room = SYNC_CHARACTERS;
+    for (const event of events) {
+        const [slim, size] = bounded(event);
+        if (size > room) {
+            pieces.push([]);
+            room = SYNC_CHARACTERS;
+        }
+        room -= size;
+        pieces.at(-1).push(slim);
+    }
+    return pieces;
+}
+
+/** @returns {[object, number]} the event as it is sent, without what is beyond bounds, and its size */
 function bounded(event) {
     if (event === null) return [null, 0];
-    const slim = slimEvent(event);
-    const size = JSON.stringify(slim).length;
-    if (size <= MAX_EVENT_CHARACTERS) return [slim, size];
-    const cut = withoutTexts(slim);
-    return [cut, JSON.stringify(cut).length];
+    for (const form of [slimEvent, withoutTexts]) {
+        try {
+            const slim = form(event);
+            const size = JSON.stringify(slim).length;
+            if (size <= MAX_EVENT_CHARACTERS) return [slim, size];
+        } catch {
+            // It has a shape that is not known here.
+        }
+    }
+    const { type, seq, time } = event;
+    return [{ type, seq, time, data: null }, 0];
 }
 
 function withoutTexts(event) {
     // Queues stay in step: a message whose text is left out still has its place.
-    const inserted = event.data?.inserted?.map(message => ({ ...message, content: [] }));
-    return { ...event, data: inserted === undefined ? null : { ...event.data, inserted } };
+    const { data, ...slim } = slimEvent(event);
+    return { ...slim, data: { ...data, inserted: data.inserted.map(message => ({ ...message, content: [] })) } };
 }

@@ -18,7 +18,7 @@ export function hostCalls({ ctx, agents, sessions, locks }) {
         'host/cancel': ({ sessionId, reason }) => {
             agents.get(open(sessionId).id)?.cancel({ kind: 'hook', reason }, { keepInbox: true });
         },
-        'host/locks': params => locks.set(params),
+        'host/locks': params => locks.take(params),
         'host/sessions': () => ({ sessions: sessions.list().map(session => describe(session, agents)) }),
         'host/session': ({ sessionId }) => {
             const session = sessions.get(sessionId);

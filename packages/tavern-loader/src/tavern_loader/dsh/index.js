@@ -9,12 +9,13 @@ import { hostCalls } from './host_calls.js';
 import { API_PATH, HttpGate } from './http.js';
 import { Lapses } from './lapses.js';
 import { Link, PROTOCOL } from './link.js';
+import { Locks } from './locks.js';
 import { Notices } from './notices.js';
 import { dshHome, pythonStart } from './python.js';
 import { Restarts } from './restarts.js';
 import { readSettings } from './settings.js';
 import { hookSteps } from './step.js';
-import { Locks, hookTools } from './tools.js';
+import { hookTools } from './tools.js';
 
 export { offer } from './processes.js';
 export const name = 'tavern-loader';
@@ -25,10 +26,11 @@ const NEEDED = ['systemPrompt', 'agents', 'sessions'];
 const SECTIONS = [{ name: 'pmp-dsh-tavern:profile', order: 10 }, { name: 'rp:policy', order: 45 }];
 const DEFAULT_HISTORY_MESSAGES = 128;
 
-export async function apply(ctx, config) {
+/** @param {(session: object, sessions: object) => string | undefined} [storedLock] why the tools of a session are refused that Python has not spoken of */
+export async function apply(ctx, config, storedLock) {
     const notices = new Notices(ctx.logger);
     try {
-        await new Bridge(ctx, config, notices).begin();
+        await new Bridge(ctx, config, notices, storedLock).begin();
     } catch (error) {
         notices.say(`the plugin cannot work in this host: ${error.stack}`);
     }
@@ -41,10 +43,11 @@ class Bridge {
     #hello;
     #open;
 
-    constructor(ctx, config, notices) {
+    constructor(ctx, config, notices, storedLock) {
         const { settings, remarks } = readSettings(config);
         remarks.forEach(remark => notices.say(remark));
         this.ctx = ctx;
+        this.storedLock = storedLock;
         this.notices = notices;
         this.settings = settings;
         this.lapses = new Lapses(notices);
@@ -78,14 +81,14 @@ class Bridge {
         const { link, notices, lapses, settings } = this;
         const { agents, sessions, systemPrompt } = ctx;
         const limits = { historyMessages: DEFAULT_HISTORY_MESSAGES };
-        const locks = new Locks(sessions);
-        const feed = new Feed({ link, sessions, agents, notices });
+        const locks = new Locks(sessions, this.storedLock);
+        const feed = new Feed({ link, sessions, agents, locks, notices });
         const asker = new Asker({ link, feed, lapses, settings });
         const commands = new Commands({ asker, notices });
         Object.assign(this.#handlers, hostCalls({ ctx, agents, sessions, locks }));
-        this.#watchSessions(ctx, feed);
+        this.#watchSessions(ctx, feed, locks);
         this.#attempt('steps', () => hookSteps({ ctx, asker, feed, sessions, limits }));
-        this.#with(['tools'], inner => hookTools({ ctx: inner, asker, locks }), ctx);
+        this.#with(['tools'], inner => hookTools({ ctx: inner, asker, locks, notices }), ctx);
         this.#with(['commands'], inner => inner.effect(() => commands.open(inner.commands)), ctx);
         ctx.effect(() => () => {
             this.#open = undefined;
@@ -96,11 +99,12 @@ class Bridge {
         this.#introduce();
     }
 
-    #watchSessions(ctx, feed) {
+    #watchSessions(ctx, feed, locks) {
         ctx.on('agent/session-start', ({ agent, source }) => feed.started(agent.session, source));
         ctx.on('session/event', (session, event) => feed.happened(session, event));
         ctx.on('session/disposed', session => {
             feed.ended(session);
+            locks.forget(session.id);
             this.lapses.forget(session.id);
         });
     }

@@ -6,7 +6,9 @@ import { CallTimeout, Peer, PeerGone } from './peer.js';
 export const PROTOCOL = 1;
 
 const PING_TIMEOUT_MS = 2000;
-const CLOSE_GRACE_MS = 1500;
+// More than Python lets running work take (adapters/link.py, SHUTDOWN_TIMEOUT_S): what is left is for
+// writing. The host gives all of us five seconds.
+const CLOSE_GRACE_MS = 2000;
 const START_AGAIN_MS = 10_000;
 const MOST_TRIES = 2;
 
@@ -51,14 +53,24 @@ export class Link {
         for (let tries = 1; ; tries++) {
             try {
                 const peer = await this.#up(signal);
-                const answer = await peer.call(method, params(), { signal, timeoutMs: this.settings.callTimeoutMs });
-                this.#stuck.delete(sessionId);
-                return answer;
+                return await this.#askPeer(peer, method, params(), { signal, sessionId });
             } catch (error) {
-                if (error instanceof CallTimeout) await this.#suspect(sessionId);
                 const isWorthAnother = error instanceof PeerGone && this.#failure === undefined;
                 if (!isWorthAnother || tries === MOST_TRIES || this.#isDisposed) throw error;
             }
+        }
+    }
+
+    async #askPeer(peer, method, params, { signal, sessionId }) {
+        // Calls that waited side by side are one wait.
+        const wasStuck = this.#stuck.has(sessionId);
+        try {
+            const answer = await peer.call(method, params, { signal, timeoutMs: this.settings.callTimeoutMs });
+            this.#stuck.delete(sessionId);
+            return answer;
+        } catch (error) {
+            if (error instanceof CallTimeout) await this.#suspect(peer, sessionId, wasStuck);
+            throw error;
         }
     }
 
@@ -97,17 +109,16 @@ export class Link {
         }
         if (delayMs > 0) await sleep(delayMs, undefined, { signal });
         this.restarts.count();
-        const peer = new Peer(this.start(), {
-            handlers: this.handlers,
-            onGone: error => this.#lost(peer, error),
-            onStderr: line => this.notices.say(line),
-            onRoom: () => this.onRoom(),
-        });
-        return this.#greet(peer, signal);
+        return this.#greet(signal);
     }
 
-    async #greet(peer, signal) {
+    async #greet(signal) {
+        let peer;
+        let command = 'no command';
         try {
+            const start = this.start();
+            command = start.command;
+            peer = this.#spawn(start);
             const timeoutMs = this.settings.startTimeoutMs;
             const hello = await peer.call('initialize', this.greeting(), { signal, timeoutMs });
             if (hello.protocol !== PROTOCOL) {
@@ -120,17 +131,28 @@ export class Link {
             return peer;
         } catch (error) {
             this.#peer = undefined;
-            peer.kill();
-            throw this.#failed(peer, error);
+            peer?.kill();
+            throw this.#failed(command, error);
         }
     }
 
-    #failed(peer, error) {
+    #spawn(start) {
+        const peer = new Peer(start, {
+            handlers: this.handlers,
+            onGone: error => this.#lost(peer, error),
+            onStderr: line => this.notices.say(line),
+            onRoom: () => this.onRoom(),
+        });
+        return peer;
+    }
+
+    #failed(command, error) {
         const gone = error instanceof PeerGone ? error : new PeerGone(error.message);
         if (!this.#isDisposed) {
             this.#failure = { error: gone, until: performance.now() + START_AGAIN_MS };
-            this.notices.say(`Python did not start (${peer.child.spawnfile}): ${error.message}.`
-                + ' DSH goes on without Tavern; "tavern-loader doctor" says more');
+            this.notices.say(`Python did not start (${command}): ${error.message}.`
+                + ' DSH goes on without Tavern, and sessions in role-play mode stay locked;'
+                + ' "tavern-loader doctor" says more');
         }
         return gone;
     }
@@ -153,12 +175,10 @@ export class Link {
     }
 
     /** Find out whether Python is stuck as a whole, or only with this session. */
-    async #suspect(sessionId) {
-        const peer = this.#peer;
-        const isSecond = this.#stuck.has(sessionId);
+    async #suspect(peer, sessionId, wasStuck) {
         this.#stuck.add(sessionId);
         const answers = () => peer.call('ping', {}, { timeoutMs: PING_TIMEOUT_MS }).then(() => true, () => false);
-        if (peer !== undefined && (isSecond || !await answers())) {
+        if (!peer.isGone && (wasStuck || !await answers())) {
             this.notices.say('Python does not answer: it is ended');
             peer.kill();
         }

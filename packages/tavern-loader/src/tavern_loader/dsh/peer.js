@@ -41,6 +41,7 @@ export class Peer {
     #gone;
 
     /**
+     * Throws PeerGone where the system cannot give what a process needs.
      * @param {{command: string, args: string[], env: object, cwd?: string}} start
      * @param {{handlers: object, onGone: (error: Error) => void, onStderr: (line: string) => void,
      *   onRoom: () => void}} owner `handlers` maps a method to a function of its params
@@ -48,15 +49,24 @@ export class Peer {
     constructor(start, owner) {
         this.owner = owner;
         this.child = pythonProcess(start);
+        // First of all: an error that nobody listens to ends the host.
+        this.child.on('error', error => this.#end(`it cannot be run: ${error.message}`));
+        const { stdin, stdout, stderr } = this.child;
+        if (!stdin || !stdout || !stderr) {
+            this.#gone = new PeerGone('it cannot be run: the system has no more streams to give');
+            this.kill();
+            throw this.#gone;
+        }
+        for (const stream of [stdin, stdout, stderr]) {
+            stream.on('error', () => { /* the close that follows tells why */ });
+        }
         this.closed = new Promise(resolve => { this.child.once('close', resolve); });
-        this.outbox = new Outbox(this.child.stdin, owner.onRoom);
-        this.child.once('error', error => this.#end(`it cannot be run: ${error.message}`));
-        this.child.stdin.on('error', () => { /* the close that follows tells why */ });
+        this.outbox = new Outbox(stdin, owner.onRoom);
         this.child.once('close', (code, signal) => this.#end(`it ended with ${signal ?? `code ${code}`}`));
         const output = new LineReader(line => this.#receive(line), () => this.kill());
-        this.child.stdout.on('data', chunk => output.push(chunk));
+        stdout.on('data', chunk => output.push(chunk));
         const errors = new LineReader(line => owner.onStderr(line.toString()), () => { }, STDERR_LINE_BYTES);
-        this.child.stderr.on('data', chunk => errors.push(chunk));
+        stderr.on('data', chunk => errors.push(chunk));
         // When this process ends without a word, a child that does not read would outlive it.
         this.onExit = () => this.child.kill('SIGKILL');
         process.once('exit', this.onExit);

@@ -81,6 +81,11 @@ function latest(session, type) {
     return allEvents(session).findLast(event => event.type === type) ?? null;
 }
 
+/** @returns {string | null} the mode of the sandbox that the whole log says last */
+export function sandboxMode(session) {
+    return allEvents(session).findLast(event => event.type === 'sandbox/mode')?.data?.mode ?? null;
+}
+
 function isSnapshot(message) {
     return message?.source?.form === 'snapshot';
 }

@@ -1,38 +1,21 @@
-// Tool calls: Python gives a verdict on each; where it cannot be asked, locked sessions get none through.
+// Tool calls: Python gives a verdict on each; where it gives none, locked sessions get none through.
 
-/** The sessions whose tools are refused without a verdict, and all that descend from them. */
-export class Locks {
-    #ids = new Set();
-    #reason = '';
-
-    constructor(sessions) {
-        this.sessions = sessions;
-    }
-
-    set({ sessions = [], reason = '' }) {
-        this.#ids = new Set(sessions);
-        this.#reason = reason || 'locked';
-    }
-
-    /** @returns {string | undefined} why the tools of a session are refused */
-    reasonFor(session) {
-        const seen = new Set();
-        for (let id = session.id; id !== undefined && !seen.has(id); id = this.#parentOf(id, session)) {
-            if (this.#ids.has(id)) return this.#reason;
-            seen.add(id);
-        }
-        return undefined;
-    }
-
-    #parentOf(id, session) {
-        const known = id === session.id ? session : this.sessions.get(id);
-        return known?.header.parentSession;
-    }
-}
-
-/** @param {object} ctx a context with the service `tools` */
-export function hookTools({ ctx, asker, locks }) {
+/** @param {{ctx: object, asker: object, locks: object, notices: object}} parts `ctx` has the service `tools` */
+export function hookTools({ ctx, asker, locks, notices }) {
     const verdicts = new WeakMap();
+
+    // The host asks the guard even where another plugin has allowed the call before ours was asked.
+    ctx.tools.guard(execution => {
+        const { agent } = execution;
+        if (agent === undefined) return undefined;
+        const verdict = verdicts.get(execution);
+        if (verdict !== undefined) return verdict.deny || undefined;
+        const reason = locks.reasonFor(agent.session);
+        if (reason !== undefined) {
+            notices.say(`session ${agent.session.id}: a call that Python has not judged is refused: it is in role-play mode`);
+        }
+        return reason;
+    });
 
     ctx.on('tools/pre-execute', async (execution, next) => {
         const { agent, name, signal } = execution;
@@ -47,11 +30,4 @@ export function hookTools({ ctx, asker, locks }) {
         }
         return answer.deny ? { kind: 'deny', reason: answer.deny } : next();
     }, { prepend: true });
-
-    // The host asks the guard even where another plugin has allowed the call before ours was asked.
-    ctx.tools.guard(execution => {
-        if (execution.agent === undefined) return undefined;
-        const verdict = verdicts.get(execution);
-        return verdict === undefined ? locks.reasonFor(execution.agent.session) : verdict.deny || undefined;
-    });
 }

@@ -12,9 +12,7 @@ from attrs import frozen
 
 from tavern_loader.domain import character_list, session_selections
 from tavern_loader.domain.character_list import Listed, Match, Missing, SortMode
-from tavern_loader.domain.documents import Kind
 from tavern_loader.domain.js_values import iso_time, list_of, object_of, text_of
-from tavern_loader.errors import StoreError
 from tavern_loader.ports import Clock, JsonObject
 from tavern_loader.store_ports import Stored, Stores
 
@@ -47,7 +45,7 @@ class Cast:
 
     def all(self) -> tuple[Stored, ...]:
         """List the characters in the order in use; one that cannot be read is left out."""
-        held = {stored.id: stored for stored in self._readable()}
+        held = {stored.id: stored for stored in self._stores.characters.readable()}
         state = self._stores.character_state.read().document
         listed = (_listed(stored) for stored in held.values())
         return tuple(held[one.id] for one in character_list.in_order(state, listed))
@@ -63,7 +61,7 @@ class Cast:
     def arrange(self, mode: SortMode, ids: Sequence[str] | None = None) -> None:
         """Choose an order. Raises ValueError unless ids names every character once, StoreError."""
         with self._stores.exclusive():
-            listed = [_listed(stored) for stored in self._readable()]
+            listed = [_listed(stored) for stored in self._stores.characters.readable()]
             self._stores.character_state.change(
                 lambda state: character_list.with_order(state, mode, ids, listed)
             )
@@ -91,8 +89,10 @@ class Cast:
         """
         with self._stores.exclusive():
             new = _listed(self._stores.characters.get(character_id))
-            listed = [_listed(stored) for stored in self._readable()]
             state = self._stores.character_state.read().document
+            if not character_list.missing_of(state):
+                return None  # as nearly always: no need to look at all the others
+            listed = [_listed(stored) for stored in self._stores.characters.readable()]
             found = character_list.recovery_of(state, new, listed)
             if found is None:
                 return None
@@ -103,15 +103,6 @@ class Cast:
                 match=match,
                 relinked=self.relink(missing.id, character_id),
             )
-
-    def _readable(self) -> tuple[Stored, ...]:
-        found: list[Stored] = []
-        for character_id in self._stores.documents(Kind.CHARACTER).ids():
-            try:
-                found.append(self._stores.characters.get(character_id))
-            except StoreError:
-                continue
-        return tuple(found)
 
     def _replace_in_sessions(self, previous_id: str, character_id: str) -> int:
         now = iso_time(self._clock.now_ms())

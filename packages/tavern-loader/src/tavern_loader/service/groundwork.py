@@ -3,10 +3,10 @@
 Owns what a result says about its files whatever is made of them. Must not know parts or messages.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import attrs
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 
 from tavern_compiler import MacroContext, User, expand_macros
 from tavern_format import CharacterCard, Chat
@@ -46,6 +46,12 @@ class Groundwork:
     match: MatchResult
     remarks: tuple[Remark, ...]
     """About files first, then matching, then what was made."""
+    titles: Mapping[str, str] = field(factory=dict)
+    """What people are shown in place of a name, such as an id; any other name is shown itself."""
+
+    def title(self, name: str) -> str:
+        """Give what people are shown for a name."""
+        return self.titles.get(name, name)
 
 
 def user_of(request: CompileRequest, chat: Chat | None) -> User:

@@ -18,11 +18,11 @@ from tavern_loader.domain.names import PROFILE_ORDER, PROFILE_SECTION
 from tavern_loader.domain.session import SessionFacts
 from tavern_loader.errors import LoaderError, ParametersError
 from tavern_loader.ports import Background, Cancellation, JsonObject
-from tavern_loader.service import roleplay, session_state, tracing
+from tavern_loader.service import roleplay, rp_command, session_state, tracing
 from tavern_loader.service.answers import answer_to_json
 from tavern_loader.service.compiling import Lapse
 from tavern_loader.service.parameters import Parameters
-from tavern_loader.service.roleplay import Roleplay
+from tavern_loader.service.roleplay import HostWord, Roleplay
 from tavern_loader.service.session_state import TURN_END, SessionStates
 from tavern_loader.service.step_values import AssembleRequest
 from tavern_loader.service.steps import Steps
@@ -119,7 +119,7 @@ class HostService:
                 {"name": roleplay.SECTION_NAME, "order": roleplay.SECTION_ORDER},
             ],
             "commands": [
-                {"name": roleplay.COMMAND_NAME, "description": roleplay.COMMAND_DESCRIPTION}
+                {"name": rp_command.COMMAND_NAME, "description": rp_command.COMMAND_DESCRIPTION}
             ],
         }
 
@@ -151,7 +151,10 @@ class HostService:
         )
         if is_last:
             self._trace(partial(self.tracing.on_sync, live.facts, header))
-        self.roleplay.on_sync(session, events, is_first=is_first)
+        known = HostWord(
+            sandbox=read.text_or_none("sandboxMode"), was_locked=params.get("wasLocked") is True
+        )
+        self.roleplay.on_sync(session, events, is_first=is_first, is_last=is_last, known=known)
 
     def _session_event(self, params: JsonObject, _: Cancellation) -> None:
         read = Parameters(params)
@@ -252,7 +255,7 @@ class HostService:
     def _command(self, params: JsonObject, _: Cancellation) -> JsonObject:
         read = Parameters(params)
         name = read.text("name")
-        if name != roleplay.COMMAND_NAME:
+        if name != rp_command.COMMAND_NAME:
             raise ParametersError("/name: there is no such command")
         session_id = self._facts(read).id
         return {"text": self.roleplay.on_command(session_id, read.text_or_none("arguments") or "")}

@@ -34,7 +34,7 @@ from tavern_loader.errors import NotFoundError, StoreError
 from tavern_loader.lru import Lru
 from tavern_loader.ports import JsonObject
 from tavern_loader.service.resources import DEFAULT_SETTINGS, Remark, says
-from tavern_loader.store_ports import StateFile, Stores
+from tavern_loader.store_ports import StateFile, Stored, Stores
 from tavern_matcher import (
     BookSource,
     CharacterStrategy,
@@ -248,22 +248,12 @@ class Resolver:
     def _model(self, kind: Kind, found_id: str) -> _Model:
         stored = self._stores.documents(kind).get(found_id)
         key = (kind, found_id, stored.revision)
-        known = self._models.get(key)
-        if known is not None:
-            return known
-        value = _READERS[kind](stored.document)
-        # A source of lore has no revision, and the digest of a large book takes seconds.
-        is_book = kind is Kind.WORLD_BOOK
-        revision = stored.revision if is_book else digest(stored.document)
-        return self._models.put(key, _Model(found_id, value, stored.document, revision))
+        return self._models.made(key, lambda: _read_model(kind, found_id, stored))
 
     def _index(self, books: Sequence[_Book]) -> Index:
         key = tuple((book.bound.id, book.revision, str(book.bound.named.source)) for book in books)
-        known = self._indexes.get(key)
-        if known is not None:
-            return known
         named = [book.bound.named for book in books]
-        return self._indexes.put(key, compile_index(named, self._settings))
+        return self._indexes.made(key, lambda: compile_index(named, self._settings))
 
 
 _READERS: Mapping[Kind, Callable[[JsonObject], object]] = {
@@ -272,6 +262,14 @@ _READERS: Mapping[Kind, Callable[[JsonObject], object]] = {
     Kind.WORLD_BOOK: lambda document: world_book_of(document).value,
     Kind.USER: user_of,
 }
+
+
+def _read_model(kind: Kind, found_id: str, stored: Stored) -> _Model:
+    value = _READERS[kind](stored.document)
+    # A source of lore has no revision, and the digest of a large book takes seconds.
+    is_book = kind is Kind.WORLD_BOOK
+    revision = stored.revision if is_book else digest(stored.document)
+    return _Model(found_id, value, stored.document, revision)
 
 
 def _remark(source: str, code: str, severity: Severity, message: str) -> Remark:

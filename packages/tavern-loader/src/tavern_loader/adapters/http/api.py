@@ -8,9 +8,8 @@ import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from functools import partial
 
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 from starlette.datastructures import QueryParams
 from starlette.routing import Route as PathMatcher
 from starlette.routing import Router
@@ -73,9 +72,9 @@ class Api:
     limits: TimeLimits = field(factory=TimeLimits)
     complain: Callable[[str], None] = field(default=lambda _: None)
     """Gets a line about every defect: which route, which class of error."""
-    readers: int = 8
-    """Threads for requests that only read."""
-    writers: int = 8
+    readers: int = 4
+    """Threads for requests that only read; more would only wait for the interpreter."""
+    writers: int = 4
     """Threads for changes: they wait for each other, and no reader waits for them."""
     _router: Router = field(init=False)
     _reading: ThreadPoolExecutor = field(init=False)
@@ -107,13 +106,17 @@ class Api:
         for threads in (self._reading, self._writing):
             threads.shutdown(wait=False, cancel_futures=True)
 
-    async def run(self, route: Route, call: Call) -> Answer:
-        """Let a handler work in a thread.
+    async def run(self, route: Route, call: Call, data: bytes) -> Answer:
+        """Let a handler work in a thread, which reads the body, too: a large one takes a while.
 
-        Raises what the handler raises, and ApiError (503) if it takes too long.
+        Raises what the handler raises, and ApiError (400, 503) for a body of another form and for
+        work that takes too long.
         """
-        work = partial(route.handle, self.services, call)
-        threads = self._writing if route.changes else self._reading
+
+        def work() -> Answer:
+            return route.handle(self.services, evolve(call, body=checked_body(route, data)))
+
+        threads = self._writing if route.keeps else self._reading
         running = asyncio.get_running_loop().run_in_executor(threads, work)
         try:
             return await asyncio.wait_for(running, self.limits.work_s)
@@ -161,10 +164,9 @@ class _Endpoint:
                 check_media_type(head, route.media_types)
         path = checked_path(route, scope.get("path_params", {}))
         query = checked_query(route, _query(scope))
-        revision = revision_of(head.one("if-match")) if route.takes_revision else None
+        revision = revision_of(head.values("if-match")) if route.takes_revision else None
         data = await _body(route, head, receive, self.api.limits.body_s)
-        call = Call(path=path, query=query, body=checked_body(route, data), revision=revision)
-        return await self.api.run(route, call)
+        return await self.api.run(route, Call(path=path, query=query, revision=revision), data)
 
     def _no_route(self) -> ApiError:
         if not self.rows:

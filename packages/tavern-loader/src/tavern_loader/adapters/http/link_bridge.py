@@ -24,6 +24,8 @@ CHUNK_BYTES = 64 * 1024
 WINDOW_BYTES = 256 * 1024
 """Sent and not acknowledged, of one stream and direction."""
 MAX_STREAMS = 64
+STALL_S = 30.0
+"""How long the other side may read nothing of an answer before its stream is given up."""
 
 Tell = Callable[[str, JsonObject], None]
 
@@ -99,10 +101,17 @@ class _Stream:
         for start in range(0, len(body), CHUNK_BYTES):
             piece = body[start : start + CHUNK_BYTES]
             while self._unacknowledged_bytes + len(piece) > WINDOW_BYTES and not self.is_gone:
-                self._room.clear()
-                await self._room.wait()
+                await self._wait_for_room()
             self._unacknowledged_bytes += len(piece)
             self._say("http/chunk", data=base64.b64encode(piece).decode("ascii"))
+
+    async def _wait_for_room(self) -> None:
+        self._room.clear()
+        try:
+            async with asyncio.timeout(STALL_S):
+                await self._room.wait()
+        except TimeoutError:
+            self.abort("stalled")
 
     def _say(self, method: str, **params: Any) -> None:  # noqa: ANN401
         if self.is_gone and method != "http/abort":
@@ -211,10 +220,10 @@ class LinkBridge:
 
 
 def _scope(params: JsonObject) -> Scope | None:
-    """Make the ASGI scope of a request; None for a target that is no path."""
+    """Make the ASGI scope of a request; None for a target that no server lets through."""
     target: str = params["target"]
     path, _, query = target.partition("?")
-    if not target.startswith("/") or not target.isascii():
+    if not target.isascii():
         return None
     remote, local = params.get("remote") or {}, params.get("local") or {}
     return {

@@ -5,7 +5,8 @@ handlers.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
 from typing import Any
 
 from tavern_loader._version import __version__
@@ -25,12 +26,7 @@ ERRORS: Mapping[Shape, Schema] = {
     Shape.FLAT: needed(ok=_FALSE, error=_TEXT, code=_TEXT),
     Shape.NESTED: needed(ok=_FALSE, error=needed(code=_TEXT, message=_TEXT)),
 }
-_WALLS: Mapping[str, str] = {
-    "403": "TAVERN_API_REMOTE_FORBIDDEN, TAVERN_API_HOST_FORBIDDEN",
-    "414": "TAVERN_API_TARGET_TOO_LONG",
-    "431": "TAVERN_API_HEADERS_TOO_LARGE",
-    "503": "TAVERN_API_TIMEOUT, STORE_BUSY",
-}
+_NOTES: Mapping[int, str] = {502: ": the host could not be asked or told"}
 
 
 def describe(routes: Iterable[Route]) -> dict[str, Any]:
@@ -113,11 +109,11 @@ def _parameter(parameter: Parameter, place: str) -> dict[str, Any]:
 
 def _responses(route: Route) -> dict[str, Any]:
     found = {str(route.success.status): _success(route)}
-    for status, codes in _errors(route).items():
-        shape = _shape(route, status)
-        found[status] = {
-            "description": ", ".join(codes),
-            "content": {"application/json": {"schema": shape}},
+    for status, errors in groupby(route.all_errors, key=lambda error: error[0]):
+        codes = [code for _, code in errors]
+        found[str(status)] = {
+            "description": ", ".join(codes) + _NOTES.get(status, ""),
+            "content": {"application/json": {"schema": _error_schema(route, status, codes)}},
         }
     return dict(sorted(found.items()))
 
@@ -133,30 +129,7 @@ def _success(route: Route) -> dict[str, Any]:
     return answer
 
 
-def _errors(route: Route) -> dict[str, list[str]]:
-    """List status and codes of everything that can go wrong."""
-    codes: dict[str, list[str]] = {status: [text] for status, text in _WALLS.items()}
-    codes["500"] = [route.family.broken]
-    if route.changes:
-        codes["403"].append("TAVERN_API_ORIGIN_FORBIDDEN")
-        codes["415"] = ["TAVERN_API_CONTENT_TYPE_REQUIRED"]
-        codes["502"] = ["HOST_GONE, HOST_TIMEOUT: the host could not be asked or told"]
-    if route.body is not None:
-        codes["408"] = ["TAVERN_API_TIMEOUT"]
-        codes["413"] = [route.too_large]
-    if route.body is not None or route.query or "{" in route.path:
-        codes["400"] = [route.family.invalid]
-    if route.takes_revision:
-        codes["412"] = ["REVISION_CONFLICT"]
-    for status, code in route.errors:
-        codes.setdefault(str(status), []).append(code)
-    return codes
-
-
-def _shape(route: Route, status: str) -> Schema:
-    """Give the form of an error: the walls speak for themselves."""
-    if status in _WALLS and status != "503":
-        return ERRORS[Shape.FLAT]
-    if status in ("408", "415"):
-        return ERRORS[Shape.FLAT]
-    return ERRORS[route.family.shape]
+def _error_schema(route: Route, status: int, codes: Sequence[str]) -> Schema:
+    """Give the form of an error: the walls speak for themselves, in one way for all families."""
+    is_wall = status < 500 and any(code.startswith("TAVERN_API_") for code in codes)  # noqa: PLR2004 - HTTP
+    return ERRORS[Shape.FLAT if is_wall else route.family.shape]

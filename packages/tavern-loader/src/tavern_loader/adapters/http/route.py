@@ -20,6 +20,25 @@ MIB = 1024 * KIB
 JSON_ONLY = ("application/json",)
 JSON_ANSWER = "application/json"
 
+Error = tuple[int, str]
+"""Status and code."""
+ALWAYS_POSSIBLE: tuple[Error, ...] = (
+    (403, "TAVERN_API_REMOTE_FORBIDDEN"),
+    (403, "TAVERN_API_HOST_FORBIDDEN"),
+    (414, "TAVERN_API_TARGET_TOO_LONG"),
+    (431, "TAVERN_API_HEADERS_TOO_LARGE"),
+    (503, "TAVERN_API_TIMEOUT"),
+)
+OF_CHANGES: tuple[Error, ...] = (
+    (403, "TAVERN_API_ORIGIN_FORBIDDEN"),
+    (415, "TAVERN_API_CONTENT_TYPE_REQUIRED"),
+)
+SLOW_BODY: Error = (408, "TAVERN_API_TIMEOUT")
+CONFLICT: Error = (412, "REVISION_CONFLICT")
+BUSY: Error = (503, "STORE_BUSY")
+NO_HOST: tuple[Error, ...] = ((502, "HOST_GONE"), (502, "HOST_TIMEOUT"))
+"""The host could not be asked or told."""
+
 
 @frozen(kw_only=True)
 class Parameter:
@@ -41,6 +60,11 @@ WHILE_RUNNING = Parameter(
     name="whileRunning",
     schema={"type": "string", "enum": ["allow"]},
     about="`allow` makes the change although a session that it concerns is running.",
+)
+FILE_NAME = Parameter(
+    name="filename",
+    schema={"type": "string", "maxLength": 1024},
+    about="Name of the file; a resource without a name is named after it.",
 )
 _RECORD_PATTERN = r"^[A-Za-z0-9._:-]{1,200}$"
 PATH_PARAMETERS: Mapping[str, Parameter] = {
@@ -110,15 +134,24 @@ class Route:
     success: Success
     body: Body | None = None
     query: tuple[Parameter, ...] = ()
-    errors: tuple[tuple[int, str], ...] = ()
-    """What can go wrong beyond what every request risks: status and code."""
+    errors: tuple[Error, ...] = ()
+    """What can go wrong beyond what every request risks."""
     takes_revision: bool = False
     """Whether If-Match is understood."""
+    asks_host: bool = False
+    """Whether the host must be asked or told."""
+    keeps_nothing: bool = False
+    """Whether a method that could change what is kept does not."""
 
     @property
     def changes(self) -> bool:
         """Whether the walls for changes apply."""
         return self.method not in ("GET", "HEAD", "OPTIONS")
+
+    @property
+    def keeps(self) -> bool:
+        """Whether it changes what is kept."""
+        return self.changes and not self.keeps_nothing
 
     @property
     def media_types(self) -> tuple[str, ...]:
@@ -129,6 +162,23 @@ class Route:
     def too_large(self) -> str:
         """The code of a body over the limit."""
         return (self.body and self.body.too_large) or self.family.too_large
+
+    @property
+    def all_errors(self) -> tuple[Error, ...]:
+        """Everything that can go wrong, by status."""
+        is_given_something = bool(self.body or self.query or "{" in self.path)
+        found = (
+            *ALWAYS_POSSIBLE,
+            *(OF_CHANGES if self.changes else ()),
+            *(((400, self.family.invalid),) if is_given_something else ()),
+            *((SLOW_BODY, (413, self.too_large)) if self.body else ()),
+            *((CONFLICT,) if self.takes_revision else ()),
+            (500, self.family.broken),
+            *(NO_HOST if self.asks_host else ()),
+            *((BUSY,) if self.keeps else ()),
+            *self.errors,
+        )
+        return tuple(sorted(dict.fromkeys(found), key=lambda one: one[0]))
 
 
 def checked_query(route: Route, given: Mapping[str, str]) -> Mapping[str, str]:

@@ -6,8 +6,16 @@ Source: the plugin contract, section F.
 from typing import Any
 
 from tavern_loader.adapters.http.faults import CHARACTERS
-from tavern_loader.adapters.http.route import KIB, MIB, WHILE_RUNNING, Body, Route, Success
-from tavern_loader.adapters.http.routes_world_books import FILE_NAME
+from tavern_loader.adapters.http.resources import NAMED, Resource
+from tavern_loader.adapters.http.route import (
+    FILE_NAME,
+    KIB,
+    MIB,
+    WHILE_RUNNING,
+    Body,
+    Route,
+    Success,
+)
 from tavern_loader.adapters.http.schema import (
     IDS,
     OPEN_OBJECT,
@@ -16,7 +24,6 @@ from tavern_loader.adapters.http.schema import (
     Schema,
     closed,
     needed,
-    nullable,
     objects,
     success,
 )
@@ -30,6 +37,12 @@ from tavern_loader.service.cast import Recovery, Relinked
 from tavern_loader.service.reading import SourceFile
 from tavern_loader.store_ports import Stored
 
+CHARACTER = Resource(
+    kind=Kind.CHARACTER,
+    family=CHARACTERS,
+    path="/v1/characters",
+    answer=success(character=needed(id=TEXT, name=TEXT, source=OPEN_OBJECT, data=OPEN_OBJECT)),
+)
 IMPORT_BYTES = 32 * MIB
 IMPORT_TYPES = ("application/json", "application/octet-stream", "image/png")
 LINES: Schema = {"type": "array", "items": CHARACTER_LINE}
@@ -39,8 +52,6 @@ RELINKED: dict[str, Schema] = {
     "relinkedSessionCount": WHOLE,
     "relinkedTemplateCount": WHOLE,
 }
-NOT_FOUND = (404, "CHARACTER_NOT_FOUND")
-RUNNING = (409, "CHARACTER_AGENT_RUNNING")
 DOCUMENT_TOO_LARGE = "CHARACTER_DOCUMENT_TOO_LARGE"
 
 
@@ -106,14 +117,14 @@ def _order(services: HttpServices, call: Call) -> Answer:
 def _relink(services: HttpServices, call: Call) -> Answer:
     previous_id = call.object["previousCharacterId"]
     if not call.ignores_running:
-        services.running.require_unused(Kind.CHARACTER, previous_id, "CHARACTER_AGENT_RUNNING")
+        services.running.require_unused(Kind.CHARACTER, previous_id, CHARACTER.running[1])
     return ok(**_relinked(services.cast.relink(previous_id, call.object["characterId"])))
 
 
 ROUTES = (
     Route(
         method="GET",
-        path="/v1/characters",
+        path=CHARACTER.path,
         summary="List the characters in their order, and those that were deleted",
         family=CHARACTERS,
         handle=_list,
@@ -127,40 +138,27 @@ ROUTES = (
     ),
     Route(
         method="POST",
-        path="/v1/characters",
+        path=CHARACTER.path,
         summary="Make an empty character",
         family=CHARACTERS,
         handle=_create,
-        success=Success(
-            schema=success(character=CHARACTER_LINE),
-            status=201,
-            has_etag=True,
-            gives=("characterId", "/character/id"),
-        ),
-        body=Body(
-            limit_bytes=64 * KIB,
-            schema={"type": "object", "properties": {"name": nullable(TEXT)}},
-        ),
+        success=CHARACTER.made(success(character=CHARACTER_LINE)),
+        body=Body(limit_bytes=64 * KIB, schema=NAMED),
     ),
     Route(
         method="POST",
-        path="/v1/characters/import",
+        path=f"{CHARACTER.path}/import",
         summary="Import a character from the bytes of its file: JSON, PNG, CHARX",
         family=CHARACTERS,
         handle=_import,
-        success=Success(
-            schema=success(character=CHARACTER_LINE, compatibility=OPEN_OBJECT),
-            status=201,
-            has_etag=True,
-            gives=("characterId", "/character/id"),
-        ),
+        success=CHARACTER.made(success(character=CHARACTER_LINE, compatibility=OPEN_OBJECT)),
         body=Body(limit_bytes=IMPORT_BYTES, media_types=IMPORT_TYPES),
         query=(FILE_NAME,),
-        errors=((413, DOCUMENT_TOO_LARGE),),
+        errors=((400, "WRONG_KIND"), (413, DOCUMENT_TOO_LARGE)),
     ),
     Route(
         method="PUT",
-        path="/v1/characters/order",
+        path=f"{CHARACTER.path}/order",
         summary="Choose the order of the list, or arrange it anew",
         family=CHARACTERS,
         handle=_order,
@@ -175,7 +173,7 @@ ROUTES = (
     ),
     Route(
         method="POST",
-        path="/v1/characters/relink",
+        path=f"{CHARACTER.path}/relink",
         summary="Give a character to everything that has bound one that is gone",
         family=CHARACTERS,
         handle=_relink,
@@ -185,6 +183,7 @@ ROUTES = (
             schema=closed(previousCharacterId=RESOURCE_ID, characterId=RESOURCE_ID),
         ),
         query=(WHILE_RUNNING,),
-        errors=(NOT_FOUND, RUNNING),
+        errors=(CHARACTER.not_found, CHARACTER.running),
+        asks_host=True,
     ),
 )

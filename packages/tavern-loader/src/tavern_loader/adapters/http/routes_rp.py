@@ -19,7 +19,7 @@ from tavern_loader.adapters.http.schema import (
 from tavern_loader.adapters.http.services import HttpServices
 from tavern_loader.adapters.http.wire import Answer, Call, ok
 from tavern_loader.domain.rp_mode import RpOutcome, rp_to_json
-from tavern_loader.service.roleplay import RpAlert
+from tavern_loader.service.rp_alerts import RpAlert
 
 RP_STATE = needed(
     active=BOOLEAN,
@@ -65,12 +65,12 @@ def _put_mode(services: HttpServices, call: Call) -> Answer:
 
 
 def _get_alert(services: HttpServices, call: Call) -> Answer:
-    return ok(alert=_alert(services.roleplay.alert(call.query["sessionId"])))
+    return ok(alert=_alert(services.roleplay.alerts.get(call.query["sessionId"])))
 
 
 def _take_alert(services: HttpServices, call: Call) -> Answer:
     wanted = call.query.get("id")
-    alert = services.roleplay.take_alert(
+    alert = services.roleplay.alerts.take(
         call.query["sessionId"], None if wanted is None else int(wanted)
     )
     return ok(alert=_alert(alert))
@@ -101,6 +101,7 @@ ROUTES = (
         handle=_put_mode,
         success=Success(schema=success(outcome=OUTCOME, **VIEW)),
         body=Body(limit_bytes=KIB, schema=needed(sessionId=SESSION_ID, active=BOOLEAN)),
+        asks_host=True,
     ),
     Route(
         method="GET",
@@ -119,5 +120,6 @@ ROUTES = (
         handle=_take_alert,
         success=Success(schema=success(alert=ALERT)),
         query=(SESSION, ALERT_ID),
+        keeps_nothing=True,
     ),
 )

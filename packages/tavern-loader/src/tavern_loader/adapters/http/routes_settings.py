@@ -3,6 +3,8 @@
 Source: the plugin contract, section F; `allowedTools` is an addition of ours.
 """
 
+from collections.abc import Callable
+
 from tavern_loader.adapters.http.faults import SETTINGS
 from tavern_loader.adapters.http.route import KIB, Body, Route, Success
 from tavern_loader.adapters.http.schema import (
@@ -42,15 +44,8 @@ TOOLS: Schema = {
     "items": {"type": "string", "pattern": TOOL_PATTERN},
     "maxItems": MAX_ALLOWED_TOOLS,
 }
-UI_ANSWER = success(
-    settings=needed(
-        schemaVersion={"type": "integer"}, locale=LOCALE, scale=SCALE, rpFollowCharacter=BOOLEAN
-    )
-)
-CONVERSATION_ANSWER = success(
-    settings=needed(schemaVersion={"type": "integer"}, textScale=SCALE, actionScale=SCALE)
-)
-POLICY_ANSWER = success(section=TEXT, defaultSection=TEXT, custom=BOOLEAN, allowedTools=TOOLS)
+VERSION: Schema = {"type": "integer"}
+Handle = Callable[[HttpServices, Call], Answer]
 
 
 def _get_ui(services: HttpServices, _: Call) -> Answer:
@@ -100,51 +95,44 @@ def _reset_policy(services: HttpServices, call: Call) -> Answer:
     return _get_policy(services, call)
 
 
+def _rows(
+    path: str, answer: Schema, body: Body, *rows: tuple[str, Handle, str]
+) -> tuple[Route, ...]:
+    """Make the rows of one setting: each a method, who serves it, and what it does."""
+    return tuple(
+        Route(
+            method=method,
+            path=path,
+            summary=summary,
+            family=SETTINGS,
+            handle=handle,
+            success=Success(schema=answer),
+            body=body if method == "PUT" else None,
+        )
+        for method, handle, summary in rows
+    )
+
+
 ROUTES = (
-    Route(
-        method="GET",
-        path="/v1/ui-settings",
-        summary="Read language, scale, and whether RP mode follows characters",
-        family=SETTINGS,
-        handle=_get_ui,
-        success=Success(schema=UI_ANSWER),
-    ),
-    Route(
-        method="PUT",
-        path="/v1/ui-settings",
-        summary="Replace the interface settings",
-        family=SETTINGS,
-        handle=_put_ui,
-        success=Success(schema=UI_ANSWER),
-        body=Body(
+    *_rows(
+        "/v1/ui-settings",
+        success(
+            settings=needed(
+                schemaVersion=VERSION, locale=LOCALE, scale=SCALE, rpFollowCharacter=BOOLEAN
+            )
+        ),
+        Body(
             limit_bytes=KIB,
             schema=closed(locale=LOCALE, scale=SCALE, optional={"rpFollowCharacter": BOOLEAN}),
         ),
+        ("GET", _get_ui, "Read language, scale, and whether RP mode follows characters"),
+        ("PUT", _put_ui, "Replace the interface settings"),
+        ("DELETE", _reset_ui, "Go back to the default interface settings"),
     ),
-    Route(
-        method="DELETE",
-        path="/v1/ui-settings",
-        summary="Go back to the default interface settings",
-        family=SETTINGS,
-        handle=_reset_ui,
-        success=Success(schema=UI_ANSWER),
-    ),
-    Route(
-        method="GET",
-        path="/v1/conversation-settings",
-        summary="Read how conversations look",
-        family=SETTINGS,
-        handle=_get_conversation,
-        success=Success(schema=CONVERSATION_ANSWER),
-    ),
-    Route(
-        method="PUT",
-        path="/v1/conversation-settings",
-        summary="Replace the conversation settings",
-        family=SETTINGS,
-        handle=_put_conversation,
-        success=Success(schema=CONVERSATION_ANSWER),
-        body=Body(
+    *_rows(
+        "/v1/conversation-settings",
+        success(settings=needed(schemaVersion=VERSION, textScale=SCALE, actionScale=SCALE)),
+        Body(
             limit_bytes=16 * KIB,
             schema=closed(
                 textScale=SCALE,
@@ -152,31 +140,14 @@ ROUTES = (
                 optional={"bubbleStyle": OPEN_OBJECT, "interactiveCards": BOOLEAN},
             ),
         ),
+        ("GET", _get_conversation, "Read how conversations look"),
+        ("PUT", _put_conversation, "Replace the conversation settings"),
+        ("DELETE", _reset_conversation, "Go back to the default conversation settings"),
     ),
-    Route(
-        method="DELETE",
-        path="/v1/conversation-settings",
-        summary="Go back to the default conversation settings",
-        family=SETTINGS,
-        handle=_reset_conversation,
-        success=Success(schema=CONVERSATION_ANSWER),
-    ),
-    Route(
-        method="GET",
-        path="/v1/rp-policy",
-        summary="Read the text of the policy section and the list of further tools",
-        family=SETTINGS,
-        handle=_get_policy,
-        success=Success(schema=POLICY_ANSWER),
-    ),
-    Route(
-        method="PUT",
-        path="/v1/rp-policy",
-        summary="Replace the text, a blank one for no section; or the list of further tools",
-        family=SETTINGS,
-        handle=_put_policy,
-        success=Success(schema=POLICY_ANSWER),
-        body=Body(
+    *_rows(
+        "/v1/rp-policy",
+        success(section=TEXT, defaultSection=TEXT, custom=BOOLEAN, allowedTools=TOOLS),
+        Body(
             limit_bytes=4 * MAX_POLICY_BYTES,
             schema={
                 "type": "object",
@@ -187,13 +158,12 @@ ROUTES = (
                 "anyOf": [{"required": ["section"]}, {"required": ["allowedTools"]}],
             },
         ),
-    ),
-    Route(
-        method="DELETE",
-        path="/v1/rp-policy",
-        summary="Go back to the default text; the list of further tools stays",
-        family=SETTINGS,
-        handle=_reset_policy,
-        success=Success(schema=POLICY_ANSWER),
+        ("GET", _get_policy, "Read the text of the policy section and the list of further tools"),
+        (
+            "PUT",
+            _put_policy,
+            "Replace the text, a blank one for no section; or the list of further tools",
+        ),
+        ("DELETE", _reset_policy, "Go back to the default text; the list of further tools stays"),
     ),
 )

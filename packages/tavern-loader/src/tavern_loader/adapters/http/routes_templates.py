@@ -1,76 +1,37 @@
-"""Session templates, and taking over a whole configuration, over HTTP.
+"""Session templates over HTTP.
 
 Source: the plugin contract, section F.
 """
 
-from collections.abc import Mapping
-from typing import Any
-
-from tavern_loader.adapters.http.faults import TEMPLATES, ApiError
-from tavern_loader.adapters.http.resources import SELECTION_LIMITS
-from tavern_loader.adapters.http.route import KIB, WHILE_RUNNING, Body, Route, Success
+from tavern_loader.adapters.http.faults import TEMPLATES
+from tavern_loader.adapters.http.route import KIB, Body, Route, Success
 from tavern_loader.adapters.http.schema import (
-    BOOLEAN,
-    ID_PATTERN,
     NOT_BLANK,
     OPEN_OBJECT,
+    RESOURCE_ID,
     SESSION_ID,
     TEXT,
     Schema,
     closed,
     needed,
     nullable,
-    objects,
     success,
 )
 from tavern_loader.adapters.http.services import HttpServices
+from tavern_loader.adapters.http.template_views import (
+    LOOKED_AT,
+    TEMPLATE,
+    look,
+    template_to_json,
+)
 from tavern_loader.adapters.http.wire import Answer, Call, ok
-from tavern_loader.domain.documents import Kind
 from tavern_loader.domain.selection import Selection
-from tavern_loader.domain.session_selections import selection_from_json, selection_to_json
+from tavern_loader.domain.session_selections import selection_from_json
 from tavern_loader.domain.templates import MAX_NAME_CHARS, Template
-from tavern_loader.service.templates import ConfigurationError, Content, Fault
 
 BODY_BYTES = 64 * KIB
-RUNNING_CODE = "SESSION_CONFIGURATION_AGENT_RUNNING"
 NOT_FOUND = (404, "SESSION_TEMPLATE_NOT_FOUND")
-TEMPLATE_ID: Schema = {"type": "string", "pattern": ID_PATTERN}
 NAME: Schema = {"type": "string", "pattern": NOT_BLANK, "maxLength": MAX_NAME_CHARS}
-TEMPLATE = needed(id=TEXT, name=TEXT, selection=OPEN_OBJECT, createdAt=TEXT, updatedAt=TEXT)
-DIAGNOSTICS = objects(code=TEXT, field=TEXT, resourceId=TEXT, message=TEXT)
-LOOKED_AT: dict[str, Schema] = {"contents": OPEN_OBJECT, "diagnostics": DIAGNOSTICS}
-SOURCE: Schema = {
-    "type": "object",
-    "properties": {"mode": {"type": "string", "enum": ["current", "template"]}},
-    "required": ["mode"],
-    "anyOf": [
-        {
-            "properties": {
-                "mode": {"type": "string", "enum": ["current"]},
-                "sessionId": SESSION_ID,
-            },
-            "required": ["sessionId"],
-        },
-        {
-            "properties": {
-                "mode": {"type": "string", "enum": ["template"]},
-                "templateId": TEMPLATE_ID,
-            },
-            "required": ["templateId"],
-        },
-    ],
-}
-
-
-def template_to_json(template: Template) -> dict[str, Any]:
-    """Write a template."""
-    return {
-        "id": template.id,
-        "name": template.name,
-        "selection": selection_to_json(template.selection),
-        "createdAt": template.created_at,
-        "updatedAt": template.updated_at,
-    }
 
 
 def _list(services: HttpServices, _: Call) -> Answer:
@@ -78,43 +39,10 @@ def _list(services: HttpServices, _: Call) -> Answer:
     return ok(
         selectedId=None if chosen is None else chosen.id,
         templates=[
-            {**template_to_json(one), **_look(services, one.selection)}
+            {**template_to_json(one), **look(services, one.selection)}
             for one in services.templates.all()
         ],
     )
-
-
-def _look(services: HttpServices, selection: Selection) -> dict[str, Any]:
-    preview = services.templates.preview(selection)
-    return {
-        "contents": _contents(selection, preview.contents),
-        "diagnostics": _diagnostics(preview.faults),
-    }
-
-
-def _contents(selection: Selection, contents: tuple[Content, ...]) -> dict[str, Any]:
-    found: Mapping[Kind, list[dict[str, Any]]] = {kind: [] for kind in Kind}
-    for one in contents:
-        found[one.kind].append({"id": one.id, "name": one.name, "missing": one.missing})
-    return {
-        "preset": next(iter(found[Kind.PRESET]), None),
-        "characterCard": next(iter(found[Kind.CHARACTER]), None),
-        "user": next(iter(found[Kind.USER]), None),
-        "worldBooks": found[Kind.WORLD_BOOK],
-        "character": selection_to_json(selection)["character"],
-    }
-
-
-def _diagnostics(faults: tuple[Fault, ...]) -> list[dict[str, str]]:
-    return [
-        {
-            "code": one.code,
-            "field": one.field,
-            "resourceId": one.resource_id,
-            "message": one.message,
-        }
-        for one in faults
-    ]
 
 
 def _create(services: HttpServices, call: Call) -> Answer:
@@ -138,58 +66,29 @@ def _get(services: HttpServices, call: Call) -> Answer:
 
 
 def _answer(services: HttpServices, template: Template) -> Answer:
-    return ok(template=template_to_json(template), **_look(services, template.selection))
+    return ok(template=template_to_json(template), **look(services, template.selection))
 
 
 def _patch(services: HttpServices, call: Call) -> Answer:
     template_id = call.path["templateId"]
-    selection: Selection | None = None
-    if "sourceSessionId" in call.object:
-        selection = services.library.selection(call.object["sourceSessionId"])
-    elif "selection" in call.object:
-        before = services.templates.get(template_id).selection
-        selection = selection_from_json(call.object["selection"], before.lore_channel)
     changed = services.templates.change(
-        template_id, name=call.object.get("name"), selection=selection
+        template_id, name=call.object.get("name"), selection=_wanted(services, call, template_id)
     )
     return _answer(services, changed)
+
+
+def _wanted(services: HttpServices, call: Call, template_id: str) -> Selection | None:
+    if "sourceSessionId" in call.object:
+        return services.library.selection(call.object["sourceSessionId"])
+    if "selection" not in call.object:
+        return None
+    before = services.templates.get(template_id).selection
+    return selection_from_json(call.object["selection"], before.lore_channel)
 
 
 def _delete(services: HttpServices, call: Call) -> Answer:
     services.templates.delete(call.path["templateId"])
     return ok()
-
-
-def _source(services: HttpServices, source: Mapping[str, Any]) -> Selection:
-    if source["mode"] == "current":
-        return services.library.selection(source["sessionId"])
-    return services.templates.get(source["templateId"]).selection
-
-
-def _preview(services: HttpServices, call: Call) -> Answer:
-    selection = _source(services, call.object["source"])
-    looked_at = _look(services, selection)
-    return ok(
-        selection=selection_to_json(selection),
-        **looked_at,
-        available=not looked_at["diagnostics"],
-    )
-
-
-def _apply(services: HttpServices, call: Call) -> Answer:
-    session_id = call.object["targetSessionId"]
-    if not call.ignores_running:
-        services.running.require_idle(session_id, RUNNING_CODE)
-    wanted = _source(services, call.object["source"])
-    before = services.library.selection(session_id)
-    try:
-        after = services.templates.apply(session_id, wanted)
-    except ConfigurationError as error:
-        details = {"diagnostics": _diagnostics(error.faults)}
-        raise ApiError(409, error.code, error.message, details=details) from error
-    services.roleplay.on_selection_change(session_id, before, after)
-    applied = services.library.selection(session_id)
-    return ok(selection=selection_to_json(applied), diagnostics=[])
 
 
 ROUTES = (
@@ -227,7 +126,7 @@ ROUTES = (
         family=TEMPLATES,
         handle=_select,
         success=Success(schema=success(selectedId=nullable(TEXT), template=nullable(TEMPLATE))),
-        body=Body(limit_bytes=BODY_BYTES, schema=needed(id=nullable(TEMPLATE_ID))),
+        body=Body(limit_bytes=BODY_BYTES, schema=needed(id=nullable(RESOURCE_ID))),
         errors=(NOT_FOUND,),
     ),
     Route(
@@ -269,31 +168,5 @@ ROUTES = (
         handle=_delete,
         success=Success(schema=success()),
         errors=(NOT_FOUND,),
-    ),
-    Route(
-        method="POST",
-        path="/v1/session-configurations/preview",
-        summary="Say what a configuration would bind, and what of it is missing",
-        family=TEMPLATES,
-        handle=_preview,
-        success=Success(schema=success(selection=OPEN_OBJECT, available=BOOLEAN, **LOOKED_AT)),
-        body=Body(limit_bytes=BODY_BYTES, schema=needed(source=SOURCE)),
-        errors=(NOT_FOUND,),
-    ),
-    Route(
-        method="POST",
-        path="/v1/session-configurations/apply",
-        summary="Give a session a whole configuration, all of it or nothing",
-        family=TEMPLATES,
-        handle=_apply,
-        success=Success(schema=success(selection=OPEN_OBJECT, diagnostics=DIAGNOSTICS)),
-        body=Body(limit_bytes=BODY_BYTES, schema=needed(targetSessionId=SESSION_ID, source=SOURCE)),
-        query=(WHILE_RUNNING,),
-        errors=(
-            NOT_FOUND,
-            (409, "SESSION_CONFIGURATION_UNAVAILABLE"),
-            (409, RUNNING_CODE),
-            *SELECTION_LIMITS,
-        ),
     ),
 )

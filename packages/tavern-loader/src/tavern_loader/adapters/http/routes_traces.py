@@ -7,7 +7,7 @@ from tavern_loader.adapters.http.faults import PRESETS, TRACES
 from tavern_loader.adapters.http.route import SESSION, Route, Success
 from tavern_loader.adapters.http.schema import (
     BOOLEAN,
-    OPEN_OBJECT,
+    OBJECTS,
     SESSION_ID,
     TEXT,
     Schema,
@@ -61,7 +61,7 @@ ROUTES = (
         success=Success(
             schema=success(
                 sessionId=SESSION_ID,
-                records={"type": "array", "items": OPEN_OBJECT},
+                records=OBJECTS,
                 storage=STORAGE,
                 authority=TEXT,
             )

@@ -98,6 +98,7 @@ ID_PATTERN = r"^[a-zA-Z0-9_-]{1,100}$"
 NOT_BLANK = r"^[\s\S]*\S[\s\S]*$"
 SESSION_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._:-]{0,199}$"
 OPEN_OBJECT: Schema = {"type": "object"}
+OBJECTS: Schema = {"type": "array", "items": OPEN_OBJECT}
 OK: Schema = {"type": "boolean", "enum": [True]}
 TEXT: Schema = {"type": "string"}
 BOOLEAN: Schema = {"type": "boolean"}

@@ -15,15 +15,17 @@ from uvicorn.server import ServerState
 
 HEAD_TIMEOUT_S = 10.0
 """For a head to arrive, and for the rest of a refused body."""
+STALL_S = 30.0
+"""For a client to read something of an answer that waits for it."""
 MAX_CONNECTIONS = 512
 BACKLOG = 2048
 MAX_HEAD_BYTES = 64 * 1024
 
 
 class BoundedProtocol(H11Protocol):
-    """Closes a connection on which no request arrives in time.
+    """Ends a connection on which no request arrives in time, or no answer is read.
 
-    The base class waits for ever for the end of a head that has begun.
+    The base class waits for ever for the end of a head that has begun, and for a slow reader.
     """
 
     def __init__(
@@ -36,6 +38,7 @@ class BoundedProtocol(H11Protocol):
         """Begin without a deadline: there is no connection yet."""
         super().__init__(config, server_state, app_state, _loop)
         self._deadline: asyncio.TimerHandle | None = None
+        self._stalled: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as in the base class
         """Begin to wait for a head."""
@@ -50,9 +53,23 @@ class BoundedProtocol(H11Protocol):
         else:
             self._stop_waiting()
 
+    def pause_writing(self) -> None:
+        """Give the client its time to read."""
+        super().pause_writing()
+        # Not `close`, which would first send the rest.
+        self._stalled = self.loop.call_later(STALL_S, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        """Take note that it reads."""
+        if self._stalled is not None:
+            self._stalled.cancel()
+        super().resume_writing()
+
     def connection_lost(self, exc: Exception | None) -> None:
         """Wait no more."""
         self._stop_waiting()
+        if self._stalled is not None:
+            self._stalled.cancel()
         super().connection_lost(exc)
 
     def _wait(self) -> None:
@@ -84,6 +101,8 @@ def server_config(app: ASGIApp) -> uvicorn.Config:
         ws="none",
         lifespan="off",
         log_config=None,
+        # What a client does wrong is in its answer, and nobody else's business.
+        log_level="error",
         access_log=False,
         server_header=False,
         # A header must not say where a connection comes from.

@@ -3,6 +3,7 @@
 from tavern_loader.adapters.http import (
     routes_cast,
     routes_characters,
+    routes_configurations,
     routes_presets,
     routes_rp,
     routes_settings,
@@ -30,6 +31,7 @@ ROUTES: tuple[Route, ...] = (
     *routes_world_books.ROUTES,
     *routes_users.ROUTES,
     *routes_templates.ROUTES,
+    *routes_configurations.ROUTES,
     *routes_settings.ROUTES,
     *routes_rp.ROUTES,
     *routes_traces.ROUTES,

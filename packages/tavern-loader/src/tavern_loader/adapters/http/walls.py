@@ -120,7 +120,7 @@ def _is_loopback_name(name: str) -> bool:
 
 def _split(authority: str | None) -> tuple[str, str] | None:
     """Give name and port of an authority, the port empty if there is none."""
-    found = _AUTHORITY.fullmatch((authority or "").strip().lower())
+    found = _AUTHORITY.fullmatch((authority or "").strip(" \t").lower())
     if found is None:
         return None
     return found["v6"] or found["name"], found["port"] or ""

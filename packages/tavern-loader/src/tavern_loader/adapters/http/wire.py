@@ -5,7 +5,7 @@ Owns what a handler sees of a request. Must not know ASGI, routes or services.
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
 from attrs import field, frozen
@@ -89,6 +89,8 @@ def read_json(data: bytes, code: str) -> Any:  # noqa: ANN401
         value = json.loads(text, parse_constant=_no_number, parse_float=_finite, parse_int=_whole)
     except UnicodeDecodeError as error:
         raise ApiError(400, code, "the body is not UTF-8") from error
+    except _NumberError as error:
+        raise ApiError(400, code, "the body has a number that JSON cannot hold") from error
     except json.JSONDecodeError as error:
         place = f"line {error.lineno}, column {error.colno}"
         raise ApiError(400, code, f"the body is not JSON ({place})") from error
@@ -104,12 +106,13 @@ def etag(revision: str) -> str:
     return f'"sha256-{revision}"'
 
 
-def revision_of(if_match: str | None) -> str | None:
-    """Read an If-Match header; None without one and for `*`.
+def revision_of(if_match: Sequence[str]) -> str | None:
+    """Read the If-Match headers; None without one and for `*`.
 
-    A tag that is none of this API is given as it is: it is no revision of anything.
+    A tag that is none of this API is given as it is, and so are several: they are no revision of
+    anything.
     """
-    tag = "*" if if_match is None else if_match.strip()
+    tag = ", ".join(if_match).strip() if if_match else "*"
     if tag == "*":
         return None
     is_ours = tag.startswith(etag("")[:-1]) and tag.endswith('"')
@@ -143,8 +146,12 @@ def _is_shallow(value: object) -> bool:
     return not level
 
 
+class _NumberError(ValueError):
+    """Infinite, no number, or longer than any that JavaScript reads."""
+
+
 def _no_number(_: str) -> NoReturn:
-    raise json.JSONDecodeError("not a JSON number", "", 0)
+    raise _NumberError
 
 
 def _finite(text: str) -> float:

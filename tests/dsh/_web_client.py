@@ -1,20 +1,31 @@
-"""A client of the API's contract tests that speaks through the host's web server.
+"""The API's contract tests, through the host's web server.
 
-Owns raw HTTP/1.1: a test decides about every header and every piece of a body. What only holds of
-the application itself, as where a connection comes from, is skipped.
+Owns raw HTTP/1.1: a test decides about every header and every piece of a body; and a session of
+the host that runs. What only holds of the application itself, as where a connection comes from, is
+skipped.
 """
 
 import socket
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
 
 import pytest
 from attrs import define
 
 from tavern_loader.adapters.http.api import API_ROOT
-from tests.http_scene import HOST, OWN_PAGE, Client, Reply, body_of
+from tests.dsh._host import DRIVEN, Driven, Home, eventually
+from tests.dsh._install import find
+from tests.dsh._model import Model
+from tests.http_scene import HOST, OWN_PAGE, Client, Place, Reply, body_of
 
 TIMEOUT_S = 20
+BUSY = "busy-1"
+TURN_S, USED_S = 8, 4
+"""How long a turn of the busy session takes, and how much of it is used."""
 
 
 @define
@@ -105,3 +116,53 @@ def _joined(chunked: bytes) -> bytes:
             break
         whole, chunked = whole + rest[:length], rest[length + 2 :]
     return whole
+
+
+@contextmanager
+def hosted_place(folder: Path) -> Iterator[Place]:
+    """Start the host with the loader in it, for as long as the block takes."""
+    toolbox = find()
+    assert toolbox is not None, "DSH is not installed: python -m tests.dsh._install"
+    with Model() as model:
+        home = Home(toolbox, folder, model)
+        home.install(DRIVEN)
+        home.add_driver()
+        with home.driven() as running:
+            client = WebClient(None, port=running.do("port"))
+            busy = BusySession(running, client)
+            yield Place(client=client, folder=home.storage, occupy=busy.occupy)
+            busy.rest()
+
+
+@define
+class BusySession:
+    """A session that has a turn going on whenever it is asked for."""
+
+    host: Driven
+    client: Client
+    _turn: Future[Any] | None = None
+    _began_s: float = 0.0
+
+    def occupy(self, session: str) -> str:
+        """Let it run, with all that a session has bound; gives its id."""
+        if self._turn is None or time.monotonic() - self._began_s > USED_S:
+            self._begin()
+        source = {"mode": "current", "sessionId": session}
+        target = "/v1/session-configurations/apply?whileRunning=allow"
+        applied = self.client.post(target, {"targetSessionId": BUSY, "source": source})
+        assert applied.status == 200, applied.body
+        return BUSY
+
+    def rest(self) -> None:
+        """Wait until its turn is over."""
+        if self._turn is not None:
+            self._turn.result(2 * TURN_S)
+
+    def _begin(self) -> None:
+        if self._turn is None:
+            self.host.session(BUSY)
+        self.rest()
+        self._turn = self.host.begin("say", session=BUSY, text=f"SLOW {TURN_S}")
+        self._began_s = time.monotonic()
+        nothing = {"sessionId": BUSY, "worldBookIds": []}
+        eventually(lambda: self.client.post("/v1/world-book-selection", nothing).status == 409)

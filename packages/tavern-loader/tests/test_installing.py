@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -376,6 +377,52 @@ def test_doctor_looks_at_every_part(
     found = checks(capsysbinary, made)
     assert "state.json is no JSON object" in found["stores"]["fact"]
     assert "/gone/index.js is gone" in found["bridge"]["fact"]
+
+
+def test_doctor_looks_at_every_profile_that_has_the_bridge(
+    tmp_path: Path, capsysbinary: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", "")
+    home = tmp_path / "home"
+    for name in ("b c", "a"):
+        install(Profile(home=home, name=name), sys.executable, None)
+    plain = Profile(home=home, name="web")
+    plain.folder.mkdir()
+    plain.manifest_file.write_bytes(ODDLY_WRITTEN)
+    (home / "profiles" / "b c" / BRIDGE / "installed.json").unlink()
+    code = cli.main(["doctor", "--dsh-home", str(home)])
+    lines = capsysbinary.readouterr().out.decode().splitlines()
+    assert code == 1
+    assert [line.split()[:3] for line in lines[3:-1]] == [
+        ["ok", "profile", "a:"],
+        ["ok", "bridge", "a:"],
+        ["ok", "link", "a:"],
+        ["ok", "profile", "b"],
+        ["fail", "bridge", "b"],
+        ["ok", "link", "b"],
+    ]
+    assert lines[7].endswith("; run: tavern-loader install --profile 'b c'")
+    found = checks(capsysbinary, Profile(home=home, name="a"), "--profile", "a")
+    assert {one["profile"] for one in found.values()} == {"", "a"}
+    for name in ("b c", "a"):
+        uninstall(Profile(home=home, name=name))
+    found = checks(capsysbinary, plain)
+    assert found["profile"]["profile"] == "web"
+    assert found["profile"]["fact"].endswith("web does not have the bridge")
+
+
+def test_doctor_sees_a_profile_whose_bridge_is_half_gone(
+    made: Profile, capsysbinary: Capture
+) -> None:
+    other = Profile(home=made.home, name="other")
+    install(other, sys.executable, None)
+    other.manifest_file.write_text("{", encoding="utf-8")
+    assert checks(capsysbinary, made)["profile"]["remedy"] == f"repair {other.manifest_file}"
+    other.manifest_file.write_text(
+        json.dumps({"dsh": {"profile": {"bundles": [BRIDGE]}}}), encoding="utf-8"
+    )
+    shutil.rmtree(other.bridge)
+    assert checks(capsysbinary, made)["bridge"]["profile"] == "other"
 
 
 def test_doctor_sees_the_other_plugin(made: Profile, capsysbinary: Capture) -> None:

@@ -415,3 +415,28 @@ def test_more_keys_than_threads_share_them() -> None:
             threads.submit(key, lambda numbers=numbers, number=number: numbers.append(number))  # type: ignore[misc]
     assert threads.wait_idle(WAIT_S)
     assert set(map(tuple, seen.values())) == {tuple(range(20))}
+
+
+def test_shutdown_does_not_wait_for_a_session_that_is_stuck() -> None:
+    """Calls are given up first; what does not heed that is left behind."""
+    begun, go_on = threading.Event(), threading.Event()
+    at_shutdown: list[bool] = []
+    stuck: list[Cancellation] = []
+
+    def work(_: JsonObject, cancellation: Cancellation) -> None:
+        stuck.append(cancellation)
+        begun.set()
+        go_on.wait(WAIT_S)
+
+    def shutdown(_: JsonObject, cancellation: Cancellation) -> None:
+        at_shutdown.extend([cancellation.requested, stuck[0].requested, go_on.is_set()])
+
+    with linked(work=work, shutdown=shutdown) as bridge:
+        bridge.send(id=1, method="work", params={"sessionId": "a"})
+        assert begun.wait(WAIT_S)
+        bridge.send(id=2, method="shutdown", params={})
+        assert bridge.receive() == {"id": 2, "result": {}}
+        bridge.hang_up()
+        assert bridge.ended()
+        go_on.set()
+    assert at_shutdown == [False, True, False]

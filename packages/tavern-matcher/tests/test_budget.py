@@ -67,8 +67,8 @@ def test_text_that_fills_the_budget_is_too_much_and_ends_the_row(scan: Scan, fir
     too_dear = result.decisions[1]
     assert (too_dear.tokens, too_dear.budget_before_tokens, too_dear.budget_tokens) == (10, 0, 10)
     assert explain(too_dear) == (
-        "Entry 1 did not fire although it is constant: with its 10 tokens after 0 the budget of 10"
-        " is used up."
+        "Entry 1 did not fire although it is constant: with it 10 tokens would be used,"
+        " which uses up the budget of 10."
     )
     assert result.budget == BudgetUse(limit_tokens=10, used_tokens=10, overflowed=True)
     assert fired(scan(entries, **budget(11))) == [0, 1]

@@ -351,3 +351,62 @@ def test_decision_of_an_entry_shows_no_control_over_the_sentence() -> None:
         "“A very long title title title title tit…” did not fire because its key “owl” does not"
         " occur in the newest 2 messages."
     )
+
+
+def test_item_that_is_no_entry_is_called_by_its_key_in_the_file() -> None:
+    document = {"entries": {"4": {"uid": 4, "key": ["k"], "content": "x"}, "9": 5}}
+    book = parse_world_book(json.dumps(document).encode()).value
+    settings = MatchSettings(profile=MatchProfile.SAFE)
+    index = compile_index([NamedBook(name="b", book=book)], settings)
+    assert [one.qualified for one in index.order] == ["b:4", "b:9"]
+    result = match(index, ScanContext())
+    assert explain(result, index.order[1]) == "Item 9 did not fire because it is no entry at all."
+
+
+@pytest.mark.parametrize(
+    ("fields", "settings", "sentence"),
+    [
+        (
+            {"useProbability": True},
+            {},
+            "Entry 0 did not fire although it is constant: its probability is no number, and no"
+            " draw is below that.",
+        ),
+        (
+            {"useProbability": True, "probability": 50},
+            {"profile": "dsh-tavern"},
+            "Entry 0 did not fire although it is constant: 50 was drawn, not below its chance of"
+            " 50 %.",
+        ),
+        (
+            {"useProbability": True, "probability": 20},
+            {},
+            "Entry 0 did not fire although it is constant: 50 was drawn, above its chance of 20 %.",
+        ),
+    ],
+)
+def test_draw_is_told_as_it_was_held_against_the_chance(
+    scan: Scan, fields: dict[str, object], settings: dict[str, object], sentence: str
+) -> None:
+    entry = {"uid": 0, "constant": True, "content": "x", "position": 0, **fields}
+    assert explain(scan([entry], settings=settings).decisions[0]) == sentence
+
+
+def test_budget_is_told_by_what_would_be_used(scan: Scan) -> None:
+    entries = [
+        {"uid": uid, "constant": True, "content": "xxx", "position": 0, "order": -uid}
+        for uid in range(2)
+    ]
+    result = scan(entries, settings={"budget_cap_tokens": 7}, count_tokens=len)
+    assert explain(result.decisions[1]) == (
+        "Entry 1 did not fire although it is constant: with it 8 tokens would be used, which uses"
+        " up the budget of 7."
+    )
+
+
+def test_widening_is_told_also_of_entries_that_it_did_not_help(scan: Scan) -> None:
+    entry = {"uid": 0, "key": ["owl"], "keysecondary": ["wolf"], "selective": True, "content": "x"}
+    settings = {"scan_depth_messages": 1, "min_activations": 1}
+    decision = scan([entry], "-", "-", "-", "owl", settings=settings).decisions[0]
+    assert (decision.reason, decision.scanned_messages) == (Reason.SECONDARY_KEYS_MISS, 4)
+    assert (decision.loop, decision.state) == (5, ScanState.MIN_ACTIVATIONS)

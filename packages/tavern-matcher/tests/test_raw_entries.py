@@ -277,3 +277,37 @@ def test_plugin_places_the_highest_order_first(scan: Scan) -> None:
 
     assert texts("dsh-tavern") == ["2", "1", "0"]
     assert texts("safe") == ["0", "1", "2"]
+
+
+_BEYOND_DOUBLES = (10**400, -(10**400), "0x" + "f" * 400, 10**30)
+
+
+@pytest.mark.parametrize("profile", ["st-1.19", "safe", "dsh-tavern"])
+@pytest.mark.parametrize("value", _BEYOND_DOUBLES, ids=("huge", "below", "hexadecimal", "large"))
+@pytest.mark.parametrize(
+    "field",
+    [
+        *("order", "depth", "probability", "groupWeight", "scanDepth", "sticky", "cooldown"),
+        *("delay", "delayUntilRecursion", "uid", "position", "role", "selectiveLogic"),
+    ],
+)
+def test_number_beyond_every_double_stops_nothing(
+    scan: Scan, field: str, value: object, profile: str
+) -> None:
+    odd = GOOD | {"key": ["k"], "group": "g", "position": 4, field: value}
+    rival = GOOD | {"uid": 1, "key": ["k"], "group": "g"}
+    result = scan([odd, rival], "k", settings={"profile": profile})
+    assert len(result.decisions) == 2
+    assert [explain(one) for one in result.decisions]
+    assert isinstance(result.placement.before, tuple)
+    json.dumps(state_to_json(result.state), allow_nan=False)
+
+
+def test_whole_number_beyond_a_double_is_written_as_javascript_writes_it(scan: Scan) -> None:
+    entry = {"uid": 10**21, "constant": True, "content": "x", "position": 0, "sticky": 2}
+    assert list(scan([entry]).state.sticky) == ["b.1e+21"]
+
+
+@pytest.mark.parametrize(("number", "text"), [("0x20000000000001", 2**53), ("0b1", 1)])
+def test_text_of_another_base_is_rounded_to_a_double(number: str, text: int) -> None:
+    assert to_number(number) == text

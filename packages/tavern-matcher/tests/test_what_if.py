@@ -147,7 +147,7 @@ def test_what_waits_behind_the_keys_is_foreseen() -> None:
     assert [(one.reason.value, one.sentence.removeprefix(start)) for one in others] == [
         ("group-loser", "in its inclusion group “g” another member was taken."),
         ("probability-failed", "50 was drawn, above its chance of 20 %."),
-        ("budget-exceeded", "with its 21 tokens after 0 the budget of 9 is used up."),
+        ("budget-exceeded", "with it 21 tokens would be used, which uses up the budget of 9."),
     ]
     assert all(one.foreseen for one in others)
     assert [one.changes[0].value for one in answer.obstacles] == ["owl", None, 50, 22]
@@ -216,3 +216,10 @@ def test_what_is_foreseen_comes_true(profile: str) -> None:
 def test_entry_of_no_book_is_the_callers_mistake() -> None:
     with pytest.raises(LookupError):
         what_if(compile_index([]), CONTEXT, EntryId(book="b", index=0))
+
+
+def test_newest_message_is_not_called_an_older_one() -> None:
+    answer = ask({"keys": ("here",), "scan_depth": 0})
+    assert [change.sentence for change in answer.obstacles[0].changes][0] == (
+        "Raise the scan depth to 1: the newest message has one of its keys."
+    )

@@ -6,6 +6,8 @@ import { bridge } from './bridge.mjs';
 const { Feed } = await bridge('feed.js');
 const { Asker } = await bridge('asker.js');
 const { Lapses } = await bridge('lapses.js');
+const { Locks } = await bridge('locks.js');
+const { encode } = await bridge('lines.js');
 
 const splice = (seq, text) => ({
     type: 'agent/inbox/spliced', seq, time: 0,
@@ -31,13 +33,15 @@ function scene(events = []) {
             return {};
         },
     };
-    const sessions = { list: () => [session], get: id => (id === 's' ? session : undefined) };
+    const others = [];
+    const sessions = { list: () => [session, ...others], get: id => (id === 's' ? session : undefined) };
     const notices = { say: text => said.push(text) };
-    const feed = new Feed({ link, sessions, agents: { get: () => ({ status: 'running' }) }, notices });
+    const locks = new Locks(sessions);
+    const feed = new Feed({ link, sessions, agents: { get: () => ({ status: 'running' }) }, locks, notices });
     const asker = new Asker({ link, feed, lapses: new Lapses(notices), settings: { failMode: 'open' } });
     feed.reset({ events: ['agent/inbox/spliced', 'user/message'], replay: ['agent/inbox/spliced'] });
     sent.length = 0;
-    return { session, events, link, feed, asker, sent, said };
+    return { session, events, link, feed, asker, locks, others, sent, said };
 }
 
 const happen = ({ session, feed, events }, event) => {
@@ -93,17 +97,87 @@ test('what was dropped is told as soon as there is room', () => {
     assert.deepEqual(it.sent.map(([method]) => method), ['session/sync']);
 });
 
-test('a session that began before Python is told of when it comes', () => {
+const kinds = it => it.sent.map(([method, { source }]) => (source === undefined ? method : `${method} ${source}`));
+
+test('a session that began before Python is told of when it comes, until Python has answered', async () => {
     const it = scene();
     it.link.isUp = false;
-    it.feed.started(it.session, 'resume');
+    it.feed.started(it.session, 'startup');
     assert.deepEqual(it.sent, []);
     it.link.isUp = true;
     it.feed.reset({ events: [] });
+    it.feed.sync(it.session);
+    assert.deepEqual(kinds(it), ['session/sync', 'session/start startup', 'session/sync']);
+    // Who died before it answered may have done half of it.
+    it.sent.length = 0;
     it.feed.reset({ events: [] });
-    assert.deepEqual(it.sent.map(([method, { source }]) => [method, source]), [
-        ['session/sync', undefined], ['session/start', 'resume'], ['session/sync', undefined],
-    ]);
+    assert.deepEqual(kinds(it), ['session/sync', 'session/start resume']);
+    await it.asker.ask('assemble', it.session, () => ({}), {});
+    it.sent.length = 0;
+    it.feed.reset({ events: [] });
+    assert.deepEqual(kinds(it), ['session/sync']);
+});
+
+test('a start that was dropped is told again', () => {
+    const it = scene();
+    it.link.drops = true;
+    it.feed.started(it.session, 'startup');
+    assert.deepEqual(kinds(it), ['session/sync']);
+    it.link.drops = false;
+    it.feed.refreshAll();
+    assert.deepEqual(kinds(it), ['session/sync', 'session/sync', 'session/start startup']);
+});
+
+test('a session that cannot be told of holds up no other, and is asked about all the same', async () => {
+    const it = scene();
+    const other = { ...it.session, id: 'other' };
+    Object.defineProperty(it.session, 'events', { get: () => { throw new Error('no such array'); } });
+    it.others.push(other);
+    it.feed.reset({ events: [] });
+    assert.deepEqual(it.sent.map(([, { session }]) => session.id), ['other']);
+    assert.match(it.said[0], /session s: what it is like cannot be told to Python: no such array/);
+    it.sent.length = 0;
+    it.feed.refreshAll();
+    assert.deepEqual(it.sent, []);
+    await it.asker.ask('tool', it.session, () => ({}), {});
+    assert.deepEqual(it.sent.map(([method]) => method), ['tool']);
+});
+
+test('an event of a shape nobody knows loses its data, and not its place', () => {
+    const odd = [
+        { type: 'agent/inbox/spliced', seq: 0, time: 0 },
+        { type: 'agent/inbox/spliced', seq: 1, time: 0, data: { inserted: [null] } },
+        { type: 'agent/inbox/spliced', seq: 2, time: 0, data: { inserted: {} } },
+    ];
+    const it = scene([...odd, splice(3, 'known')]);
+    it.feed.sync(it.session);
+    const [[, { events }]] = it.sent;
+    assert.deepEqual(events.map(event => [event.seq, event.data?.inserted?.length ?? null]), [[0, null], [1, null], [2, null], [3, 1]]);
+});
+
+test('the largest event and the largest header go in notes of their own', () => {
+    const large = '\u4e00'.repeat(4_100_000);
+    const header = { type: 'request/header', seq: 1, time: 0, data: { header: { system: large } } };
+    const it = scene([splice(0, large), header]);
+    it.feed.sync(it.session);
+    const notes = it.sent.map(([, note]) => note);
+    assert.deepEqual(notes.map(note => [note.first, note.last, note.events.length]), [[true, false, 0], [false, false, 1], [false, true, 0]]);
+    for (const note of notes) encode(note);
+});
+
+test('a sync says what the sandbox is by the whole log, and what was said of the lock', () => {
+    const mode = (seq, value) => ({ type: 'sandbox/mode', seq, time: 0, data: { mode: value } });
+    const it = scene([mode(0, 'workspace-write'), mode(1, 'read-only')]);
+    it.session.header.seedLength = 2;
+    const known = () => {
+        it.sent.length = 0;
+        it.feed.sync(it.session);
+        const [[, { sandboxMode, wasLocked }]] = it.sent;
+        return [sandboxMode, wasLocked];
+    };
+    assert.deepEqual(known(), ['read-only', false]);
+    it.locks.take({ locked: ['s'], reason: 'because' });
+    assert.deepEqual(known(), ['read-only', true]);
 });
 
 test('a long log comes in pieces', () => {

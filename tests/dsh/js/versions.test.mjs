@@ -84,7 +84,7 @@ for (const [version, shape] of Object.entries(SHAPES)) {
         const host = new FakeHost(session);
         t.after(() => host.dispose());
         const { hostCalls } = await bridge('host_calls.js');
-        const { Locks } = await bridge('tools.js');
+        const { Locks } = await bridge('locks.js');
         const calls = hostCalls({ ctx: host, agents: host.agents, sessions: host.sessions, locks: new Locks(host.sessions) });
         calls['host/sandbox-mode']({ sessionId: session.id, mode: 'read-only' });
         assert.deepEqual(session.appended, [['sandbox/mode', { mode: 'read-only' }]]);

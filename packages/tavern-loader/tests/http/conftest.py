@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.http_scene import Client, HttpScene
+from tests.http_scene import Client, HttpScene, Place
 
 THROUGH_HOST = "TAVERN_DSH_TESTS" in os.environ
 
@@ -37,10 +37,24 @@ def client(request: pytest.FixtureRequest) -> Client:
         return scene.client
     if "scene" in request.fixturenames:
         pytest.skip("looks into the application itself")
-    storage, web_client = request.getfixturevalue("host_web")
-    shutil.rmtree(storage, ignore_errors=True)
-    found: Client = web_client
-    return found
+    hosted: Place = request.getfixturevalue("hosted")
+    shutil.rmtree(hosted.folder, ignore_errors=True)
+    return hosted.client
+
+
+@pytest.fixture
+def place(request: pytest.FixtureRequest, client: Client) -> Place:
+    """Give an API whose stores are empty, and what is around it."""
+    if THROUGH_HOST:
+        hosted: Place = request.getfixturevalue("hosted")
+        return hosted
+    scene: HttpScene = request.getfixturevalue("scene")
+
+    def occupy(session: str) -> str:
+        scene.host.running.add(session)
+        return session
+
+    return Place(client=client, folder=scene.folder, occupy=occupy)
 
 
 @pytest.fixture
@@ -51,18 +65,9 @@ def direct() -> None:
 
 
 @pytest.fixture(scope="session")
-def host_web(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Client]]:
-    """Start the real host; gives the folder of its stores, and a client of its web server."""
-    from tests.dsh._host import DRIVEN, Home
-    from tests.dsh._install import find
-    from tests.dsh._model import Model
-    from tests.dsh._web_client import WebClient
+def hosted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+    """Start the real host, and give its API."""
+    from tests.dsh._web_client import hosted_place
 
-    toolbox = find()
-    assert toolbox is not None, "DSH is not installed: python -m tests.dsh._install"
-    with Model() as model:
-        home = Home(toolbox, tmp_path_factory.mktemp("contract"), model)
-        home.install(DRIVEN)
-        home.add_driver()
-        with home.driven() as running:
-            yield home.storage, WebClient(None, port=running.do("port"))
+    with hosted_place(tmp_path_factory.mktemp("contract")) as place:
+        yield place

@@ -141,8 +141,56 @@ def test_show_gives_facts_to_people_and_the_document_to_programs(
     code, _, err = shell.run("show", "nobody")
     assert (code, err) == (
         1,
-        "tavern-loader: error: RESOURCE_NOT_FOUND: there is no resource of this name or id\n",
+        (
+            "tavern-loader: error: RESOURCE_NOT_FOUND: there is no resource of this name or id;"
+            " there are: “Plain”, “Maren”, “River”, “Ann”\n"
+        ),
     )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("show", "rivr"), "no resource of this name or id; there are: “River”, "),
+        (("export", "Mar"), "no resource of this name or id; there are: “Maren”, "),
+        (("delete", "River", "Anne"), "no resource of this name or id; there are: “Ann”, "),
+        (("show", "Maren", "--kind", "user"), "no user of this name or id; there are: “Ann”\n"),
+        (
+            ("bind", "--default", "--preset", "plane"),
+            "no preset of this name or id; there are: “Plain”\n",
+        ),
+        (("bind", "--books-of-user", "Bob"), "no user of this name or id; there are: “Ann”\n"),
+        (
+            ("bind", "--default", "--world-book", "x" * 100_000),
+            "no world-book of this name or id; there are: “River”\n",
+        ),
+    ],
+)
+def test_a_wrong_name_is_answered_with_the_right_ones(
+    shell: Shell, kept: dict[str, str], arguments: tuple[str, ...], said: str
+) -> None:
+    code, out, err = shell.run(*arguments)
+    assert (code, out) == (1, "")
+    assert err.startswith("tavern-loader: error: RESOURCE_NOT_FOUND: there is ")
+    assert said in err
+    assert len(shell.json("list")["resources"]) == len(kept)
+
+
+def test_at_most_ten_names_are_told_the_nearest_first(
+    shell: Shell, paths: dict[str, Path], tmp_path: Path
+) -> None:
+    assert shell.run("show", "x")[2].endswith("of this name or id; none is kept\n")
+    for number in range(14):
+        (tmp_path / f"Book {number:02}.json").write_bytes(paths["world-book"].read_bytes())
+    shell.keep(*sorted(tmp_path.glob("Book *.json")))
+    err = shell.run("show", "Bok 13")[2]
+    assert err.count("“") == 10
+    assert err.partition("there are: ")[2].startswith("“Book 13”, ")
+    assert err.endswith(", and 4 more\n")
+    same = [shell.keep(tmp_path / "Book 01.json")["Book 01"] for _ in range(11)]
+    err = shell.run("show", "Book 01")[2]
+    assert "RESOURCE_AMBIGUOUS: 12 resources are meant: world-book " in err
+    assert sum(known_as in err for known_as in same) >= 9
 
 
 def test_export_writes_a_file_and_delete_takes_the_resource_away(

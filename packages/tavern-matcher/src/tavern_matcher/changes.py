@@ -6,7 +6,7 @@ case, inside words. Must not change what was given, nor ask what comes after.
 
 from collections.abc import Callable, Iterator, Mapping
 from enum import StrEnum
-from math import ceil, floor
+from math import ceil, floor, isnan
 
 import attrs
 from attrs import frozen
@@ -88,7 +88,8 @@ def _of_miss(entry: ScanEntry, _: Decision, judge: Judge) -> Iterator[Change]:
     deeper = [place for key in plain if (place := _nearest(key, judge)) is not None]
     if deeper:
         depth = min(deeper) + 1
-        sentence = f"Raise the scan depth to {depth}: an older message has one of its keys."
+        which = "the newest" if depth == 1 else "an older"
+        sentence = f"Raise the scan depth to {depth}: {which} message has one of its keys."
         yield Change(kind=ChangeKind.SCAN_DEPTH, sentence=sentence, value=depth)
     view = judge.haystack.view(entry, ScanState.RECURSION)
     for kind, loosen, what in _LOOSER:
@@ -140,6 +141,8 @@ def _of_chance(entry: ScanEntry, decision: Decision, judge: Judge) -> Iterator[C
         rolled = decision.draw.value * 100
         needed = ceil(rolled) if judge.rules.chance_at_equal else floor(rolled) + 1
     sentence = f"Raise its probability from {now:g} % to {needed} %, or be luckier."
+    if isnan(now):
+        sentence = f"Give it a probability: {needed} %."
     yield Change(kind=ChangeKind.PROBABILITY, sentence=sentence, value=needed)
 
 

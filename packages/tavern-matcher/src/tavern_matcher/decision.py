@@ -21,7 +21,8 @@ class EntryId:
     index: int
     """Place in `WorldBook.entries`, from 0; items that are no entries count on from its end."""
     uid: int | float | str | None = None
-    """As the file says; unique in a healthy book only."""
+    """As the file says; unique in a healthy book only. Of an item that is no entry, its key in the
+    file, or its place in the list."""
 
     @property
     def qualified(self) -> str:

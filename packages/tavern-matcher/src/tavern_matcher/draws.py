@@ -48,7 +48,7 @@ class SeededDice:
     depend on the ones before it: another entry in a book changes no other entry's luck.
 
     >>> dice = SeededDice("chat 7").for_scan("12")
-    >>> dice("chance/1/River:0") == SeededDice("chat 7").for_scan("12")("chance/1/River:0")
+    >>> dice("chance/1/River#0") == SeededDice("chat 7").for_scan("12")("chance/1/River#0")
     True
     """
 

@@ -5,6 +5,7 @@ they are for the person whose book it is, not for logs.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from math import isnan
 from typing import Protocol, overload
 
 from tavern_format import SelectiveLogic
@@ -70,6 +71,8 @@ def _subject(decision: Decision) -> str:
     if decision.title.strip():
         return _quote(decision.title)
     uid = decision.entry.uid
+    if decision.reason is Reason.MALFORMED:
+        return f"Item {uid}"
     return f"Entry #{decision.entry.index}" if uid is None else f"Entry {uid}"
 
 
@@ -192,13 +195,17 @@ def _drawn(decision: Decision) -> str:
 def _unlucky(decision: Decision) -> str:
     rolled = 0 if decision.draw is None else decision.draw.value * 100
     chance = decision.threshold or 0
-    return f"{_although(decision)}: {rolled:g} was drawn, above its chance of {chance:g} %"
+    if isnan(chance):
+        return f"{_although(decision)}: its probability is no number, and no draw is below that"
+    told = "above" if rolled > chance else "not below"
+    return f"{_although(decision)}: {rolled:g} was drawn, {told} its chance of {chance:g} %"
 
 
 def _too_dear(decision: Decision) -> str:
+    """Say what would be used with it: its own tokens may be counted together with others."""
     return (
-        f"{_although(decision)}: with its {decision.tokens} tokens after"
-        f" {decision.budget_before_tokens} the budget of {decision.budget_tokens} is used up"
+        f"{_although(decision)}: with it {decision.budget_after_tokens} tokens would be used, which"
+        f" uses up the budget of {decision.budget_tokens}"
     )
 
 

@@ -7,8 +7,7 @@ Source: SillyTavern 1.19.0, public/scripts/world-info.js, WorldInfoBuffer.get.
 """
 
 from bisect import bisect_right
-from collections.abc import Sequence
-from functools import cached_property
+from collections.abc import Iterator, Sequence
 
 from attrs import define, field
 
@@ -30,18 +29,15 @@ class JoinedText:
     text: str = field(repr=False)
     _pieces: Sequence[Piece] = field(default=(), repr=False)
     _mark_chars: int = 0
+    _parts: Sequence[tuple[int, Passage]] | None = field(default=None, init=False, repr=False)
     _subjects: dict[str, str] = field(factory=dict, repr=False)
 
-    @cached_property
+    @property
     def parts(self) -> Sequence[tuple[int, Passage]]:
         """Where each passage begins; few texts are asked, and recursion joins very many."""
-        parts: list[tuple[int, Passage]] = []
-        length = 0
-        for text, placed in self._pieces:
-            length += self._mark_chars
-            parts.extend((length + begin, passage) for begin, passage in placed)
-            length += len(text) + 1
-        return parts
+        if self._parts is None:
+            self._parts = list(_places(self._pieces, self._mark_chars))
+        return self._parts
 
     def subject(self, form: SubjectForm) -> str:
         """Give the text in the form a pattern wants."""
@@ -108,3 +104,11 @@ def join_texts(first: Sequence[Piece], further: Sequence[Piece], *, marked: bool
     mark = MARK if marked else ""
     pieces = [*(first or [("", ())]), *further]
     return JoinedText("\n".join(mark + text for text, _ in pieces), pieces, len(mark))
+
+
+def _places(pieces: Sequence[Piece], mark_chars: int) -> Iterator[tuple[int, Passage]]:
+    length = 0
+    for text, placed in pieces:
+        length += mark_chars
+        yield from ((length + begin, passage) for begin, passage in placed)
+        length += len(text) + 1

@@ -133,7 +133,9 @@ def _hash(entry: ScanEntry) -> int:
 
 
 _ON_DEMAND: dict[str, Callable[[ScanEntry], object]] = {
-    "identity": lambda one: EntryId(book=one.book, index=one.index, uid=one.uid),
+    "identity": lambda one: EntryId(
+        book=one.book, index=one.index, uid=one.uid if one.unread is None else one.unread[1]
+    ),
     "conduct": lambda one: read_conduct(one.fields),
     "keys": lambda one: one.reader.keys_of(one, one.key_texts),
     "secondary_keys": lambda one: one.reader.keys_of(one, one.secondary_texts),

@@ -1,16 +1,18 @@
 """Looking for what keeps the plugin from working: one check a line, each with its remedy.
 
-Owns the checks and their order. Changes nothing.
+Owns the checks and their order: those of the machine, those of each profile, those of the stores.
+Changes nothing.
 """
 
 import os
 import platform
 import re
+import shlex
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from tavern_loader._version import __version__
 from tavern_loader.adapters.atomic_json import load_object
@@ -20,29 +22,44 @@ from tavern_loader.adapters.json_file import DAMAGED_FOLDER
 from tavern_loader.adapters.link_trial import try_link
 from tavern_loader.adapters.profile_folder import Profile
 from tavern_loader.domain.checkup import Check, failed, fine, warned
-from tavern_loader.domain.dsh_profile import BRIDGE, OTHER_PLUGIN, ProfileError, bundles, has_bridge
+from tavern_loader.domain.dsh_profile import (
+    BRIDGE,
+    DEFAULT_PROFILE,
+    OTHER_PLUGIN,
+    ProfileError,
+    bundles,
+    has_bridge,
+)
 
 OLDEST_NODE = (22, 19)
 UNUSABLE_NODES = frozenset({23})
 TRIED_HOST = "0.1.0-rc.8"
 SLOW_START_S = 3.0
 
-_INSTALL = "run: tavern-loader install"
-
 
 @frozen(kw_only=True)
 class Patient:
     """What is looked at."""
 
-    profile: Profile
+    profiles: tuple[Profile, ...]
     dsh: DshProgram | None
     storage: Path
 
 
 def examine(patient: Patient) -> Iterator[Check]:
     """Make all checks, in order."""
-    for check in _CHECKS:
+    for check in _FIRST:
         yield from check(patient)
+    for profile in patient.profiles:
+        for look in _OF_PROFILES:
+            yield from (evolve(one, profile=profile.name) for one in look(profile, patient))
+    yield from _stores(patient)
+
+
+def _install(profile: Profile) -> str:
+    """Say how the bridge gets into a profile."""
+    named = "" if profile.name == DEFAULT_PROFILE else f" --profile {shlex.quote(profile.name)}"
+    return f"run: tavern-loader install{named}"
 
 
 def _python(_: Patient) -> Iterator[Check]:
@@ -83,8 +100,7 @@ def _dsh(patient: Patient) -> Iterator[Check]:
         yield fine("dsh", f"{version} ({command})")
 
 
-def _profile(patient: Patient) -> Iterator[Check]:
-    profile = patient.profile
+def _profile(profile: Profile, _: Patient) -> Iterator[Check]:
     try:
         manifest = profile.manifest()
         layers = bundles(manifest or {})
@@ -92,42 +108,43 @@ def _profile(patient: Patient) -> Iterator[Check]:
         yield failed("profile", error.message, f"repair {profile.manifest_file}")
         return
     if manifest is None:
-        yield failed("profile", f"there is no profile {profile.folder}", _INSTALL)
+        yield failed("profile", f"there is no profile {profile.folder}", _install(profile))
     elif OTHER_PLUGIN in layers:
         remedy = f"remove one: dsh plugin --profile {profile.name} remove {OTHER_PLUGIN}"
         yield failed("profile", f"{OTHER_PLUGIN} is installed too, and does the same", remedy)
     elif not has_bridge(manifest):
-        yield failed("profile", f"{profile.name} does not have the bridge", _INSTALL)
+        yield failed("profile", f"{profile.folder} does not have the bridge", _install(profile))
     else:
-        yield fine("profile", f"{profile.name} has the bridge ({profile.folder})")
+        yield fine("profile", f"{profile.folder} has the bridge")
 
 
-def _bridge(patient: Patient) -> Iterator[Check]:
-    profile = patient.profile
+def _bridge(profile: Profile, _: Patient) -> Iterator[Check]:
     installed = profile.installed()
     if installed is None:
-        yield failed("bridge", f"{profile.bridge} is missing or damaged", _INSTALL)
+        yield failed("bridge", f"{profile.bridge} is missing or damaged", _install(profile))
         return
     target = Path(str(installed.get("bridge")))
     if not (profile.link / "package.json").is_file():
-        yield failed("bridge", f"{profile.link} leads nowhere: DSH does not boot", _INSTALL)
+        yield failed(
+            "bridge", f"{profile.link} leads nowhere: DSH does not boot", _install(profile)
+        )
     elif not target.is_file():
-        yield failed("bridge", f"{target} is gone: DSH runs without Tavern", _INSTALL)
+        yield failed("bridge", f"{target} is gone: DSH runs without Tavern", _install(profile))
     elif target != bridge_source() / "index.js":
         fact = f"it belongs to another environment ({target.parent})"
-        yield warned("bridge", fact, f"to use this one, {_INSTALL}")
+        yield warned("bridge", fact, f"to use this one, {_install(profile)}")
     elif installed.get("version") != __version__:
-        yield warned("bridge", f"it is of version {installed.get('version')}", _INSTALL)
+        yield warned("bridge", f"it is of version {installed.get('version')}", _install(profile))
     else:
         yield fine("bridge", f"{BRIDGE} {__version__}")
 
 
-def _link(patient: Patient) -> Iterator[Check]:
-    installed = patient.profile.installed() or {}
+def _link(profile: Profile, _: Patient) -> Iterator[Check]:
+    installed = profile.installed() or {}
     python = str(installed.get("python", sys.executable))
-    trial = try_link(python, patient.profile.home)
+    trial = try_link(python, profile.home)
     if trial.answer is None:
-        yield failed("link", f"{python} does not answer: {trial.reason}", _INSTALL)
+        yield failed("link", f"{python} does not answer: {trial.reason}", _install(profile))
     elif trial.seconds > SLOW_START_S:
         remedy = "look for a slow disk, or a program that looks at every file"
         yield warned("link", f"answered only after {trial.seconds:.1f} s", remedy)
@@ -135,14 +152,14 @@ def _link(patient: Patient) -> Iterator[Check]:
         yield fine("link", f"answered after {trial.seconds:.2f} s ({python})")
 
 
-def _boot(patient: Patient) -> Iterator[Check]:
-    if patient.dsh is None or not patient.profile.manifest_file.exists():
+def _boot(profile: Profile, patient: Patient) -> Iterator[Check]:
+    if patient.dsh is None or not profile.manifest_file.exists():
         return
-    ran = patient.dsh.compose(patient.profile.home, patient.profile.name)
+    ran = patient.dsh.compose(profile.home, profile.name)
     if ran.code != 0:
-        yield failed("boot", f"DSH does not take the profile: {ran.last_words}", _INSTALL)
+        yield failed("boot", f"DSH does not take the profile: {ran.last_words}", _install(profile))
     elif not re.search(r"^\s*-?\s*id: tavern-loader$", ran.output, re.MULTILINE):
-        remedy = f"look for it in {patient.profile.folder / 'cordis.patch.yml'}"
+        remedy = f"look for it in {profile.folder / 'cordis.patch.yml'}"
         yield failed("boot", "DSH takes the profile, but without the bridge", remedy)
     else:
         yield fine("boot", "DSH takes the profile, with the bridge")
@@ -174,13 +191,10 @@ def _is_object(path: Path) -> bool:
     return True
 
 
-_CHECKS: tuple[Callable[[Patient], Iterator[Check]], ...] = (
-    _python,
-    _node,
-    _dsh,
+_FIRST: tuple[Callable[[Patient], Iterator[Check]], ...] = (_python, _node, _dsh)
+_OF_PROFILES: tuple[Callable[[Profile, Patient], Iterator[Check]], ...] = (
     _profile,
     _bridge,
     _link,
     _boot,
-    _stores,
 )

@@ -35,6 +35,9 @@ CALL_TIMEOUT_S = 10.0
 """How long the bridge may take to answer."""
 DRAIN_TIMEOUT_S = 2.0
 """How long work may go on after the end of input."""
+SHUTDOWN_TIMEOUT_S = 0.5
+"""How long it may go on after `shutdown`: the bridge kills what has not ended after two seconds
+(dsh/link.js), and what is left of them is for writing."""
 
 _NO_SESSION = ""
 
@@ -75,6 +78,8 @@ class Link:
         """Our own calls that are not answered yet."""
         self._reader: int | None = None
         self._ending = threading.Event()
+        self._is_drained = False
+        """Nothing that still runs is worth waiting for."""
 
     def serve(
         self, methods: Mapping[str, Handler], inline: Mapping[str, Inline] | None = None
@@ -190,14 +195,21 @@ class Link:
         token.raise_if_requested()
         method = message["method"]
         if method == "shutdown":
-            # What was sent before it is done before it is answered.
-            self._threads.wait_idle(DRAIN_TIMEOUT_S, but=_key(message))
+            return self._shut_down(message, token)
         handler = self._methods.get(method)
-        if handler is not None:
-            return handler(_params(message), token) or {}
-        if method != "shutdown":
+        if handler is None:
             raise UnknownMethodError(method)
-        return {}
+        return handler(_params(message), token) or {}
+
+    def _shut_down(self, message: JsonObject, token: _Token) -> JsonObject:
+        # What was sent before it is done before it is answered, unless it takes too long: one
+        # session that is slow must not cost the others what is not written yet.
+        self._give_up_calls(but=token)
+        self._threads.wait_idle(SHUTDOWN_TIMEOUT_S, but=_key(message))
+        handler = self._methods.get("shutdown")
+        answer = None if handler is None else handler(_params(message), token)
+        self._is_drained = True
+        return answer or {}
 
     def _answer(
         self, number: object, *, result: JsonObject | None = None, error: JsonObject | None = None
@@ -224,12 +236,18 @@ class Link:
 
     def _end(self) -> None:
         self._ending.set()
-        for token in tuple(self._tokens.values()):
-            token.request()
+        self._give_up_calls()
         for answer in tuple(self._calls.values()):
             with suppress(InvalidStateError):
                 answer.set_exception(HostError("HOST_GONE", "the host has closed the link"))
-        self._threads.wait_idle(DRAIN_TIMEOUT_S)
+        if not self._is_drained:
+            self._threads.wait_idle(DRAIN_TIMEOUT_S)
+
+    def _give_up_calls(self, *, but: _Token | None = None) -> None:
+        """Let all calls know that nobody waits for them any more."""
+        for token in tuple(self._tokens.values()):
+            if token is not but:
+                token.request()
 
 
 def _key(message: JsonObject) -> str:

@@ -5,6 +5,7 @@ Must not know why something is written.
 Source: DSH 0.1.0-rc.8, the folders of its profiles.
 """
 
+import os
 import shutil
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from typing import Any
 from attrs import frozen
 
 from tavern_loader.adapters.atomic_json import load_object, write_file
-from tavern_loader.domain.dsh_profile import BRIDGE, ProfileError
+from tavern_loader.domain.dsh_profile import BRIDGE, ProfileError, bundles
 
 MANIFEST = "package.json"
 INSTALLED = "installed.json"
@@ -65,6 +66,22 @@ class Profile:
             return load_object((self.bridge / INSTALLED).read_bytes())
         except (OSError, ValueError):
             return None
+
+
+def profiles_with_bridge(home: Path) -> tuple[Profile, ...]:
+    """List the profiles that have the bridge, by name, be it only its folder or its entry."""
+    folders = sorted((home / "profiles").glob("*"))
+    found = (Profile(home=home, name=folder.name) for folder in folders)
+    return tuple(profile for profile in found if _has_any_of_bridge(profile))
+
+
+def _has_any_of_bridge(profile: Profile) -> bool:
+    if os.path.lexists(profile.bridge):
+        return True
+    try:
+        return BRIDGE in bundles(profile.manifest() or {})
+    except ProfileError:
+        return False
 
 
 def contents_of(folder: Path) -> dict[str, bytes] | None:

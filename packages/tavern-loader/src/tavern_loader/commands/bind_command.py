@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from tavern_loader.commands.command import Command, Outcome, add_home, add_json, installation
+from tavern_loader.commands.naming import meant
 from tavern_loader.commands.showing import columns, document_text, lines_text
 from tavern_loader.domain.bindings import Owner
 from tavern_loader.domain.documents import Kind
@@ -82,7 +83,7 @@ def _bind_books(held: Installation, options: argparse.Namespace, name: str) -> O
     for other in ("preset", "character", "user", "greeting", "lore_channel"):
         if getattr(options, other) is not None:
             options.usage_error(f"--{other.replace('_', '-')} can be bound to sessions only")
-    _, owner_id = held.catalog.find(getattr(options, name), kind)
+    _, owner_id = meant(held.catalog, getattr(options, name), kind)
     if options.world_book is None:
         bound = held.binding.books_of(owner, owner_id)
     else:
@@ -110,14 +111,14 @@ def _wish(held: Installation, options: argparse.Namespace) -> Wish:
 def _meant(held: Installation, kind: Kind, reference: str | None) -> str | None:
     if reference is None:
         return None
-    return "" if reference == NOTHING else held.catalog.find(reference, kind)[1]
+    return "" if reference == NOTHING else meant(held.catalog, reference, kind)[1]
 
 
 def _books(held: Installation, options: argparse.Namespace) -> tuple[str, ...] | None:
     if options.world_book is None:
         return None
     wanted = [one for one in options.world_book if one != NOTHING]
-    return tuple(held.catalog.find(one, Kind.WORLD_BOOK)[1] for one in wanted)
+    return tuple(meant(held.catalog, one, Kind.WORLD_BOOK)[1] for one in wanted)
 
 
 def _name_of(held: Installation, kind: Kind, document_id: str) -> Iterator[str]:

@@ -6,6 +6,7 @@ from typing import Any
 
 from tavern_loader.commands.command import Command, Outcome, add_home, add_json, installation
 from tavern_loader.commands.files import STDIN, read_source, write_output
+from tavern_loader.commands.naming import REFERENCE, meant
 from tavern_loader.commands.showing import (
     amount_text,
     columns,
@@ -23,7 +24,6 @@ from tavern_loader.errors import InputError, LoaderError
 from tavern_loader.service.catalog import Catalog, Form
 from tavern_loader.service.importing import ImportedFile
 
-REFERENCE = "an id, the beginning of one, or a name"
 _BODIES = frozenset({"raw", "prompts", "data", "book"})
 """Keys of documents that `show` leaves out for people: they hold the resource itself."""
 
@@ -208,13 +208,13 @@ def _export_options(parser: argparse.ArgumentParser) -> None:
 
 def _delete(options: argparse.Namespace) -> Outcome:
     catalog = installation(options).catalog
-    meant = [catalog.find(one, _kind(options)) for one in options.resources]
-    for kind, document_id in meant:
+    named = [meant(catalog, one, _kind(options)) for one in options.resources]
+    for kind, document_id in named:
         catalog.delete(kind, document_id)
     if options.json:
-        listed = [{"kind": str(kind), "id": document_id} for kind, document_id in meant]
+        listed = [{"kind": str(kind), "id": document_id} for kind, document_id in named]
         return document_text({"deleted": listed})
-    return lines_text(f"deleted: {kind} {document_id}" for kind, document_id in meant)
+    return lines_text(f"deleted: {kind} {document_id}" for kind, document_id in named)
 
 
 def _delete_options(parser: argparse.ArgumentParser) -> None:
@@ -238,7 +238,7 @@ def _kind(options: argparse.Namespace) -> Kind | None:
 
 
 def _meant(catalog: Catalog, options: argparse.Namespace) -> tuple[Kind, str]:
-    return catalog.find(options.resource, _kind(options))
+    return meant(catalog, options.resource, _kind(options))
 
 
 def _show_options(parser: argparse.ArgumentParser) -> None:

@@ -17,6 +17,8 @@ class Check:
     fact: str
     remedy: str = ""
     """What to do about it; empty if nothing is."""
+    profile: str = ""
+    """Of the host: the one it is about; empty: all of them."""
 
 
 def fine(name: str, fact: str) -> Check:

@@ -18,6 +18,9 @@ LINK = f"link:./{BRIDGE}"
 OTHER_PLUGIN = "pmp-dsh-tavern"
 """The plugin that has the same sections, routes and stores: there can be one of the two."""
 
+DEFAULT_PROFILE = "web"
+"""What is meant where no profile is named."""
+
 _BASE = "@deepseek-ai/dsh-base"
 _TEMPLATES: Mapping[str, tuple[str, ...]] = {
     "web": (_BASE, "@deepseek-ai/dsh-web-app"),

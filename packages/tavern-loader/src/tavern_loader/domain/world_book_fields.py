@@ -123,11 +123,59 @@ ROWS: tuple[Row, ...] = (
     _more("triggers", "triggers", "triggers", TEXTS),
 )
 """In the order of the plugin's form."""
-_COLUMNS: Mapping[str, tuple[tuple[Row, str, Reading], ...]] = {
-    form: tuple((row, row.key(form), row.reading_in(form)) for row in ROWS)
-    for form in (WORLD_INFO, CHARACTER_BOOK)
+
+
+@frozen
+class _Column:
+    """A row in one spelling: looked up once, not for each of many entries."""
+
+    row: Row
+    key: str
+    reading: Reading
+    usual: object
+    """What an entry with this very value is no different from; ABSENT: it is always read."""
+    elsewhere: str
+    """Key under `extensions`; empty if it is never there."""
+
+
+def _column(row: Row, form: str) -> _Column:
+    reading = row.reading_in(form)
+    usual = reading.usual
+    says_itself = reading.take(usual, "", _unheard) == usual and not isinstance(usual, list)
+    return _Column(
+        row=row,
+        key=row.key(form),
+        reading=reading,
+        usual=usual if says_itself and row is not _POSITION else ABSENT,
+        elsewhere=row.card if row.extended else "",
+    )
+
+
+def _unheard(_code: str, _path: str, _message: str) -> None:
+    """Ignore remarks on what is only compared."""
+
+
+_COLUMNS: Mapping[str, tuple[_Column, ...]] = {
+    form: tuple(_column(row, form) for row in ROWS) for form in (WORLD_INFO, CHARACTER_BOOK)
 }
-"""Row, key and reading in each spelling: looked up once, not for each of many entries."""
+
+
+def _usual_entry(form: str) -> Entry:
+    """Make an entry of which nothing is said."""
+    entry: Entry = {}
+    for column in _COLUMNS[form]:
+        _set(entry, column.row.path, column.reading.usual)
+    return entry
+
+
+def _set(entry: Entry, path: tuple[str, ...], value: object) -> None:
+    if len(path) > 1:
+        entry = entry.setdefault(path[0], {})
+    entry[path[-1]] = value
+
+
+_USUAL: Mapping[str, Entry] = {form: _usual_entry(form) for form in _COLUMNS}
+"""Copied for each entry, with the lists and objects in it."""
 
 
 def read_entry(raw: Mapping[str, Any], form: str, index: int, remark: Remark) -> Entry:
@@ -135,18 +183,20 @@ def read_entry(raw: Mapping[str, Any], form: str, index: int, remark: Remark) ->
 
     Paths begin at the entry.
     """
-    entry: Entry = {}
+    entry: Entry = {
+        name: value.copy() if isinstance(value, dict | list) else value
+        for name, value in _USUAL[form].items()
+    }
+    entry["displayIndex"] = index  # where an entry is shown, if nothing says so
     extensions = object_of(raw.get("extensions"))
-    for row, key, reading in _COLUMNS[form]:
-        found = raw.get(key, ABSENT)
-        if row.extended or row is _COMMENT:
+    for column in _COLUMNS[form]:
+        found = raw.get(column.key, ABSENT)
+        row = column.row
+        if column.elsewhere in extensions or row is _COMMENT:
             found = _found(raw, extensions, row, form, found)
-        value: Any = index  # where an entry is shown, if nothing says so
-        if found is not ABSENT:
-            value = reading.take(found, f".{key}", remark)
-        elif row is not _PLACE:
-            value = reading.usual
-        _set(entry, row.path, value)
+        # Most of what SillyTavern writes is what it takes for nothing said.
+        if found is not ABSENT and (found is not column.usual or row is _PLACE):
+            _set(entry, row.path, column.reading.take(found, f".{column.key}", remark))
     entry["characterFilter"] = _character_filter(raw)
     entry["extensions"] = dict(extensions)
     return entry
@@ -215,13 +265,3 @@ def _get(entry: Mapping[str, Any], path: tuple[str, ...]) -> Any:  # noqa: ANN40
             return ABSENT
         found = found[name]
     return found
-
-
-def _set(entry: Entry, path: tuple[str, ...], value: object) -> None:
-    if len(path) > 1:
-        entry = entry.setdefault(path[0], {})
-    entry[path[-1]] = value
-
-
-def _unheard(_code: str, _path: str, _message: str) -> None:
-    """Ignore remarks on what is only compared."""

@@ -1,6 +1,6 @@
 // What Python is told about sessions: start, events, end; and everything anew where something was lost.
 // A session that cannot be told of holds up no other.
-import { describe, ownEvents, requestHeader, sandboxMode, slimEvent } from './sessions.js';
+import { describe, ownEvents, requestContext, requestHeader, sandboxMode, slimEvent } from './sessions.js';
 
 const SYNC_CHARACTERS = 1024 * 1024;
 const MAX_EVENT_CHARACTERS = 4 * 1024 * 1024;
@@ -107,7 +107,12 @@ export class Feed {
         const pieces = batches(ownEvents(session).filter(event => this.#replay.has(event.type)));
         const [header, size] = bounded(requestHeader(session));
         if (size > SYNC_CHARACTERS) pieces.push([]); // both may be as large as a note can be
-        const known = { requestHeader: header, sandboxMode: sandboxMode(session), wasLocked: this.locks.isLocked(session.id) };
+        const known = {
+            requestHeader: header,
+            requestContext: bounded(requestContext(session))[0],
+            sandboxMode: sandboxMode(session),
+            wasLocked: this.locks.isLocked(session.id),
+        };
         return pieces.map((events, at) => {
             const last = at === pieces.length - 1;
             return { session: described, events, first: at === 0, last, ...last ? known : {} };

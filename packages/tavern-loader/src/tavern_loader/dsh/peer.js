@@ -68,7 +68,7 @@ export class Peer {
         const errors = new LineReader(line => owner.onStderr(line.toString()), () => { }, STDERR_LINE_BYTES);
         stderr.on('data', chunk => errors.push(chunk));
         // When this process ends without a word, a child that does not read would outlive it.
-        this.onExit = () => this.child.kill('SIGKILL');
+        this.onExit = () => this.kill();
         process.once('exit', this.onExit);
     }
 
@@ -117,7 +117,8 @@ export class Peer {
     }
 
     kill() {
-        this.child.kill('SIGKILL');
+        // Where no process was started, a signal would go to the host's own group.
+        if (this.child.pid !== undefined) this.child.kill('SIGKILL');
     }
 
     #settle(id) {

@@ -83,7 +83,7 @@ function latest(session, type) {
 
 /** @returns {string | null} the mode of the sandbox that the whole log says last */
 export function sandboxMode(session) {
-    return allEvents(session).findLast(event => event.type === 'sandbox/mode')?.data?.mode ?? null;
+    return latest(session, 'sandbox/mode')?.data?.mode ?? null;
 }
 
 function isSnapshot(message) {

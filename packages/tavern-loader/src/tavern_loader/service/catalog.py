@@ -31,14 +31,13 @@ from tavern_loader.domain.world_book_document import exported_world_book
 from tavern_loader.domain.world_book_editing import edited_world_book
 from tavern_loader.errors import NotFoundError, StoreError
 from tavern_loader.ports import Clock, JsonObject
+from tavern_loader.service.finding import find
 from tavern_loader.service.library import Library
 from tavern_loader.service.making import TRANSFER
 from tavern_loader.service.resources import Remark
 from tavern_loader.store_ports import Stored, Stores
 
 KIB = 1024
-MIN_PREFIX_CHARS = 4
-"""So much of an id must be given at least."""
 MAX_EMBEDDED_BOOK_BYTES = 4 * KIB * KIB
 
 Edit = Callable[[dict[str, Any], JsonObject, str], dict[str, Any]]
@@ -104,26 +103,12 @@ class Catalog:
     def find(self, reference: str, kind: Kind | None = None) -> tuple[Kind, str]:
         """Find the one resource that a person means: by id, by the beginning of an id, or by name.
 
-        Raises NotFoundError (RESOURCE_NOT_FOUND, or RESOURCE_AMBIGUOUS with the ids).
+        Raises UnclearReferenceError (RESOURCE_NOT_FOUND, RESOURCE_AMBIGUOUS).
         """
         kinds = tuple(Kind) if kind is None else (kind,)
         listed = [one for each in kinds for one in self.listing(each).summaries]
-        wanted = reference.casefold()
-        tests: tuple[Callable[[Summary], bool], ...] = (
-            lambda one: one.id == reference,
-            lambda one: one.name == reference,
-            lambda one: one.name.casefold() == wanted,
-            lambda one: len(reference) >= MIN_PREFIX_CHARS and one.id.startswith(reference),
-        )
-        for means in tests:
-            found = [one for one in listed if means(one)]
-            if len(found) == 1:
-                return found[0].kind, found[0].id
-            if found:
-                message = f"{len(found)} resources are meant: {', '.join(one.id for one in found)}"
-                raise NotFoundError("RESOURCE_AMBIGUOUS", message)
-        what = "resource" if kind is None else kind
-        raise NotFoundError("RESOURCE_NOT_FOUND", f"there is no {what} of this name or id")
+        found = find(listed, reference, "resource" if kind is None else kind)
+        return found.kind, found.id
 
     def get(self, kind: Kind, document_id: str) -> Stored:
         """Give a document. Raises NotFoundError, StoreError."""

@@ -11,7 +11,7 @@ from typing import Any
 
 from tavern_loader._version import __version__
 from tavern_loader.adapters.http.faults import Shape
-from tavern_loader.adapters.http.route import PATH_PARAMETERS, Parameter, Route
+from tavern_loader.adapters.http.route import Parameter, Route
 from tavern_loader.adapters.http.schema import Schema, needed
 
 ABOUT = (
@@ -53,10 +53,7 @@ def _operation(route: Route) -> dict[str, Any]:
         "summary": route.summary,
         "tags": [route.family.name],
         "parameters": [
-            *(
-                _parameter(PATH_PARAMETERS[name], "path")
-                for name in re.findall(r"{(\w+)}", route.path)
-            ),
+            *(_parameter(parameter, "path") for parameter in route.path_parameters),
             *(_parameter(parameter, "query") for parameter in route.query),
         ],
         "responses": _responses(route),

@@ -3,10 +3,11 @@
 Must not know ASGI.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from tavern_loader.adapters.http.faults import ApiError, Family
 from tavern_loader.adapters.http.schema import ID_PATTERN, SESSION_PATTERN, Schema, faults
@@ -48,6 +49,8 @@ class Parameter:
     schema: Schema
     about: str
     required: bool = False
+    code: str | None = None
+    """Of a value of another form, if not the family's."""
 
 
 SESSION = Parameter(
@@ -73,19 +76,20 @@ PATH_PARAMETERS: Mapping[str, Parameter] = {
         *(
             Parameter(
                 name=name,
-                schema={"type": "string", "pattern": ID_PATTERN},
+                schema={"type": "string", "pattern": pattern},
                 about=f"Id of the {what}.",
                 required=True,
             )
-            for name, what in (
-                ("presetId", "preset"),
-                ("characterId", "character"),
-                ("worldBookId", "world book"),
-                ("userId", "user"),
-                ("templateId", "session template"),
+            for name, what, pattern in (
+                ("presetId", "preset", ID_PATTERN),
+                ("characterId", "character", ID_PATTERN),
+                ("worldBookId", "world book", ID_PATTERN),
+                ("userId", "user", ID_PATTERN),
+                # Not the name of a file: the plugin allows more.
+                ("templateId", "session template", SESSION_PATTERN),
             )
         ),
-        SESSION,
+        evolve(SESSION, code="PROMPT_SESSION_INVALID"),
         Parameter(
             name="recordId",
             schema={"type": "string", "pattern": _RECORD_PATTERN},
@@ -164,13 +168,20 @@ class Route:
         return (self.body and self.body.too_large) or self.family.too_large
 
     @property
+    def path_parameters(self) -> tuple[Parameter, ...]:
+        """The parameters of the path, in their order."""
+        return tuple(PATH_PARAMETERS[name] for name in re.findall(r"{(\w+)}", self.path))
+
+    @property
     def all_errors(self) -> tuple[Error, ...]:
         """Everything that can go wrong, by status."""
-        is_given_something = bool(self.body or self.query or "{" in self.path)
+        parameters = (*self.path_parameters, *self.query)
+        codes = [one.code or self.family.invalid for one in parameters]
+        codes += [self.family.invalid] if self.body is not None else []
         found = (
             *ALWAYS_POSSIBLE,
             *(OF_CHANGES if self.changes else ()),
-            *(((400, self.family.invalid),) if is_given_something else ()),
+            *((400, code) for code in codes),
             *((SLOW_BODY, (413, self.too_large)) if self.body else ()),
             *((CONFLICT,) if self.takes_revision else ()),
             (500, self.family.broken),
@@ -197,8 +208,8 @@ def checked_query(route: Route, given: Mapping[str, str]) -> Mapping[str, str]:
 
 def checked_path(route: Route, given: Mapping[str, str]) -> Mapping[str, str]:
     """Check the parameters of the path. Raises ApiError (400)."""
-    for name, value in given.items():
-        _check(route, PATH_PARAMETERS[name], value)
+    for parameter in route.path_parameters:
+        _check(route, parameter, given[parameter.name])
     return given
 
 
@@ -218,6 +229,4 @@ def checked_body(route: Route, data: bytes) -> object:
 def _check(route: Route, parameter: Parameter, value: str) -> None:
     wrong = next(faults(parameter.schema, value, parameter.name), None)
     if wrong is not None:
-        is_trace_session = parameter is SESSION and route.path.startswith("/v3/")
-        code = "PROMPT_SESSION_INVALID" if is_trace_session else route.family.invalid
-        raise ApiError(400, code, wrong)
+        raise ApiError(400, parameter.code or route.family.invalid, wrong)

@@ -13,8 +13,8 @@ from tavern_loader.adapters.http.routes_templates import BODY_BYTES, NOT_FOUND
 from tavern_loader.adapters.http.schema import (
     BOOLEAN,
     OPEN_OBJECT,
-    RESOURCE_ID,
     SESSION_ID,
+    TEMPLATE_ID,
     Schema,
     needed,
     success,
@@ -42,7 +42,7 @@ SOURCE: Schema = {
         {
             "properties": {
                 "mode": {"type": "string", "enum": ["template"]},
-                "templateId": RESOURCE_ID,
+                "templateId": TEMPLATE_ID,
             },
             "required": ["templateId"],
         },

@@ -8,8 +8,8 @@ from tavern_loader.adapters.http.route import KIB, Body, Route, Success
 from tavern_loader.adapters.http.schema import (
     NOT_BLANK,
     OPEN_OBJECT,
-    RESOURCE_ID,
     SESSION_ID,
+    TEMPLATE_ID,
     TEXT,
     Schema,
     closed,
@@ -126,7 +126,7 @@ ROUTES = (
         family=TEMPLATES,
         handle=_select,
         success=Success(schema=success(selectedId=nullable(TEXT), template=nullable(TEMPLATE))),
-        body=Body(limit_bytes=BODY_BYTES, schema=needed(id=nullable(RESOURCE_ID))),
+        body=Body(limit_bytes=BODY_BYTES, schema=needed(id=nullable(TEMPLATE_ID))),
         errors=(NOT_FOUND,),
     ),
     Route(

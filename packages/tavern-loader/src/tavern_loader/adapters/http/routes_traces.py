@@ -83,7 +83,6 @@ ROUTES = (
         family=TRACES,
         handle=_index,
         success=Success(schema=success(sessionId=SESSION_ID, records=ROWS, storage=STORAGE)),
-        errors=((400, "PROMPT_SESSION_INVALID"),),
     ),
     Route(
         method="GET",
@@ -92,6 +91,6 @@ ROUTES = (
         family=TRACES,
         handle=_detail,
         success=Success(schema=success(record=RECORD)),
-        errors=((400, "PROMPT_SESSION_INVALID"), (404, "ASSEMBLY_NOT_FOUND")),
+        errors=((404, "ASSEMBLY_NOT_FOUND"),),
     ),
 )

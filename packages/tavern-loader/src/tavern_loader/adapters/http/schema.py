@@ -104,6 +104,7 @@ TEXT: Schema = {"type": "string"}
 BOOLEAN: Schema = {"type": "boolean"}
 RESOURCE_ID: Schema = {"type": "string", "pattern": ID_PATTERN}
 SESSION_ID: Schema = {"type": "string", "pattern": SESSION_PATTERN}
+TEMPLATE_ID = SESSION_ID
 IDS: Schema = {"type": "array", "items": RESOURCE_ID}
 
 

@@ -55,7 +55,8 @@ export async function apply(ctx, config) {
     try {
         bridge = await started.bridge();
     } catch (error) {
-        child?.kill();
+        // Where no process was started, a signal would go to the host's own group.
+        if (child?.pid !== undefined) child.kill();
         holdLocks(ctx, lock);
         process.stderr.write(`tavern-loader: the bridge cannot be loaded: ${error.message}. DSH goes on without`
             + ' Tavern, and sessions in role-play mode stay locked; run "tavern-loader install" again, or'

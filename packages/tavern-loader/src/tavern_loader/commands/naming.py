@@ -1,0 +1,45 @@
+"""Resources as people name them on the command line, and what is said where a name means none.
+
+Owns the words. Must not know what is done with a resource.
+"""
+
+from collections.abc import Iterator
+
+from tavern_loader.domain.documents import Kind, Summary
+from tavern_loader.errors import NotFoundError
+from tavern_loader.layout import clean, cut
+from tavern_loader.service.catalog import Catalog
+from tavern_loader.service.finding import UnclearReferenceError
+
+REFERENCE = "an id, the beginning of one, or a name"
+MAX_CHOICES = 10
+_MAX_NAME_CELLS = 40
+
+
+def meant(catalog: Catalog, reference: str, kind: Kind | None = None) -> tuple[Kind, str]:
+    """Give kind and id of the one resource that is meant.
+
+    Raises NotFoundError (RESOURCE_NOT_FOUND, RESOURCE_AMBIGUOUS), which names what there is.
+    """
+    try:
+        return catalog.find(reference, kind)
+    except UnclearReferenceError as error:
+        is_none = error.code == "RESOURCE_NOT_FOUND"
+        named = _names(error.choices) if is_none else _ids(error.choices)
+        shown = list(dict.fromkeys(named))
+        listed = ", ".join(shown[:MAX_CHOICES])
+        more = len(shown) - MAX_CHOICES
+        listed += f", and {more} more" if more > 0 else ""
+        there = "; there are: " if is_none else ": "
+        told = f"{error.message}{there}{listed}" if listed else f"{error.message}; none is kept"
+        raise NotFoundError(error.code, told) from error
+
+
+def _names(choices: tuple[Summary, ...]) -> Iterator[str]:
+    for one in choices:
+        name = cut(clean(one.name), _MAX_NAME_CELLS)
+        yield f"“{name}”" if name else one.id
+
+
+def _ids(choices: tuple[Summary, ...]) -> Iterator[str]:
+    yield from (f"{one.kind} {one.id}" for one in choices)

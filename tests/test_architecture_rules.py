@@ -53,6 +53,14 @@ def test_command_line_may_read_and_print(name: str) -> None:
     assert violations(Module(name, "import os, sys\nprint(open('x'))\nos._exit(1)"), SAMPLE) == []
 
 
+def test_only_the_package_itself_loads_its_modules_by_name() -> None:
+    text = "from importlib import import_module"
+    assert violations(Module("tavern_sample.__init__", text), SAMPLE) == []
+    assert violations(Module("tavern_sample.inner", text), SAMPLE) == [
+        "tavern_sample.inner:1: imports importlib, which is not on the list"
+    ]
+
+
 def test_command_line_keeps_the_other_boundaries() -> None:
     text = "import numpy\nfrom tavern_loader import app"
     assert violations(Module("tavern_sample.cli", text), SAMPLE) == [

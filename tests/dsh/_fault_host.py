@@ -70,7 +70,7 @@ class Faults:
             "tool": self.tool,
             "command": lambda params, _: {"text": f"heard {params['arguments']}"},
         }
-        plain = ("session/start", "session/end", "assembled", "pre-step", "request-error")
+        plain = ("session/start", "session/end", "assembled", "pre-step", "request-error", "shutdown")
         nothing: dict[str, Handler] = {
             name: lambda _, __: {} for name in (*plain, "agent-error", "stream")
         }
@@ -157,6 +157,8 @@ class Faults:
             raise LoaderError("REFUSED", "asked for")
         if "FAULT" in text:
             raise KeyError(text)
+        if "DEAFPY" in text:
+            time.sleep(float(text.partition("DEAFPY ")[2].split()[0]))
         if "SLOWPY" in text:
             end = time.monotonic() + float(text.partition("SLOWPY ")[2].split()[0])
             while time.monotonic() < end:

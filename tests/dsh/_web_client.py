@@ -24,7 +24,7 @@ from tests.http_scene import HOST, OWN_PAGE, Client, Place, Reply, body_of
 
 TIMEOUT_S = 20
 BUSY = "busy-1"
-TURN_S, USED_S = 8, 4
+TURN_S, USED_S = 5, 3
 """How long a turn of the busy session takes, and how much of it is used."""
 
 
@@ -130,8 +130,7 @@ def hosted_place(folder: Path) -> Iterator[Place]:
         with home.driven() as running:
             client = WebClient(None, port=running.do("port"))
             busy = BusySession(running, client)
-            yield Place(client=client, folder=home.storage, occupy=busy.occupy)
-            busy.rest()
+            yield Place(client=client, folder=home.storage, occupy=busy.occupy, rest=busy.rest)
 
 
 @define

@@ -90,6 +90,17 @@ def test_stuck_python_does_not_keep_the_host_from_ending(installed: Home) -> Non
     assert not is_running(python)
 
 
+def test_stuck_session_does_not_keep_python_from_writing_at_the_end(installed: Home) -> None:
+    command, folder = installed.fault_python()
+    installed.settings(DRIVEN, python=command)
+    heard = folder / "messages.ndjson"
+    with installed.driven() as running:
+        running.begin("say", session=running.session("deaf"), text="DEAFPY 20")
+        eventually(lambda: '"assemble"' in heard.read_text(encoding="utf-8"))
+    installed.settings(DRIVEN)
+    assert '"shutdown"' in heard.read_text(encoding="utf-8")
+
+
 def test_interrupt_of_the_terminal_ends_both(installed: Home) -> None:
     with installed.driven(code=130) as running:
         (python,) = running.children()

@@ -1,6 +1,8 @@
 """RP mode in the real host: what a locked session may do, and when it is locked."""
 
 import json
+import os
+import signal
 from collections.abc import Iterator
 from typing import Any
 
@@ -17,7 +19,12 @@ def host(
     toolbox: Toolbox, model: Model, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Driven]:
     """Give a running host whose workspace has files, links out of it, and a secret."""
-    home = Home(toolbox, tmp_path_factory.mktemp("rp"), model)
+    with made(Home(toolbox, tmp_path_factory.mktemp("rp"), model)).driven() as running:
+        yield running
+
+
+def made(home: Home) -> Home:
+    """Install the bridge, and put files into the workspace."""
     home.install(DRIVEN)
     home.add_driver()
     (home.workspace / "notes.txt").write_text("The otter sleeps.", encoding="utf-8")
@@ -25,8 +32,7 @@ def host(
     (home.folder / "diary.txt").write_text("Outside.", encoding="utf-8")
     (home.workspace / "way.txt").symlink_to(home.folder / "diary.txt")
     (home.workspace / "plain.txt").symlink_to(".env")
-    with home.driven() as running:
-        yield running
+    return home
 
 
 @pytest.fixture(scope="module")
@@ -136,3 +142,47 @@ def test_a_resumed_session_is_still_locked(host: Driven) -> None:
     assert not (host.home.workspace / "new.txt").exists()
     host.do("command", session=session, line="/rp off")
     eventually(lambda: sandbox(host, session) == "workspace-write")
+
+
+def test_a_lock_outlives_python_its_environment_and_what_it_stored(home: Home) -> None:
+    """And a session that never was in RP mode works on."""
+    made(home)
+    store = home.storage / "session-selections.json"
+    outside, inside = {"file_path": "../diary.txt"}, {"file_path": "notes.txt"}
+    with home.driven() as host:
+        session, free = locked(host, "locked"), host.session("free")
+        host.step(free, "hello")
+        kept = store.read_text(encoding="utf-8")
+        store.write_text(kept[:-20], encoding="utf-8")
+        # One Python has read it once; the next one never.
+        for _ in range(2):
+            assert call(host, session, "read", **outside) != "completed"
+            assert call(host, free, "read", **outside) == "completed"
+            (python,) = host.children()
+            os.kill(python, signal.SIGKILL)
+            eventually(lambda gone=python: host.children() not in ([], [gone]))
+        assert call(host, session, "read", **inside) == "completed"
+        store.write_text(kept, encoding="utf-8")
+        for one in (session, free):
+            host.do("dispose", session=one)
+    home.settings(DRIVEN, python="/nowhere/python")
+    _is_locked_without_python(home, session, free)
+    assert "sessions in role-play mode stay locked" in home.errors
+    installed = home.profile(DRIVEN) / "tavern-loader-dsh" / "installed.json"
+    text = installed.read_text(encoding="utf-8")
+    installed.write_text(text.replace("/index.js", "/gone.js"), encoding="utf-8")
+    store.write_text(kept[:-20], encoding="utf-8")
+    _is_locked_without_python(home, session, free)
+    assert "the bridge cannot be loaded" in home.errors
+
+
+def _is_locked_without_python(home: Home, session: str, free: str) -> None:
+    with home.driven() as host:
+        for one in (session, free):
+            host.do("resume", session=one)
+            call(host, one, "read", file_path="notes.txt")
+        found = [results(host, one).rpartition("tool-result")[2] for one in (session, free)]
+        assert "Role-play mode is on in this conversation, and Tavern" in found[0]
+        assert "The otter sleeps." in found[1]
+        for one in (session, free):
+            host.do("dispose", session=one)

@@ -13,6 +13,7 @@ from tavern_compiler import (
     compile_profile,
 )
 from tavern_format import CharacterCard, Position, Preset, parse_preset
+from tavern_matcher import SeededDice
 
 LORE = LoreEntry(book="b", uid="1", content="{{.n++}}", position=Position.BEFORE)
 
@@ -62,3 +63,39 @@ def test_time_and_dice_come_with_the_input() -> None:
     assert [found.code for found in bare.diagnostics].count("MACRO_NOT_EXECUTED") == 2
     macros = MacroContext(now=datetime(2024, 3, 15, tzinfo=UTC), dice=lambda _: 0.9)
     assert texts_of(compile_profile(CompileInput(preset=preset, macros=macros))) == ["2024-03-15 b"]
+
+
+def test_all_texts_of_a_compile_share_a_limit() -> None:
+    lore = tuple(
+        LoreEntry(book="b", uid=str(uid), content="{{roll::29000d6}}{{user}}") for uid in range(6)
+    )
+    given = CompileInput(lore=lore, macros=MacroContext(user="Bo", dice=lambda _: 0.0))
+    profile = compile_profile(given)
+    assert texts_of(profile) == ["29000Bo"] * 4 + ["{{roll::29000d6}}{{user}}"] * 2
+    told = [one for one in profile.diagnostics if one.code == "MACRO_STEP_LIMIT"]
+    assert [one.path for one in told] == ["/lore/4/content", "/lore/5/content"]
+    assert "all texts together take more than 2000000 steps" in told[0].message
+    assert compile_profile(given) == profile
+
+
+def test_two_entries_with_one_id_draw_for_themselves() -> None:
+    told: list[str] = []
+
+    def dice(purpose: str) -> float:
+        told.append(purpose)
+        return 0.0
+
+    lore = (LoreEntry(book="b", uid="1", content="{{random::a::b}}"),) * 2
+    compile_profile(CompileInput(lore=lore, macros=MacroContext(dice=dice)))
+    assert told == ["/lore/b:1:random@0", "/lore/b:1#2:random@0"]
+
+
+def test_dice_of_one_roll_are_thrown_one_by_one() -> None:
+    lore = (LoreEntry(book="b", uid="1", content="{{roll::200d6}}"),)
+    rolled = {
+        compile_profile(
+            CompileInput(lore=lore, macros=MacroContext(dice=SeededDice(str(seed))))
+        ).system_text
+        for seed in range(5)
+    }
+    assert all(600 < int(text) < 800 for text in rolled)

@@ -25,6 +25,7 @@ from tavern_compiler import (
     Variables,
     expand_macros,
 )
+from tavern_matcher import SeededDice
 
 CASES = json.loads((Path(__file__).parent / "cases" / "macros.json").read_text("utf-8"))["cases"]
 CONTEXT = MacroContext(
@@ -146,7 +147,28 @@ def test_dice_are_told_what_for() -> None:
         return 0.0
 
     expand_macros("{{random::{{random::a::b}}::c}} {{roll 2d6}}", evolve(CONTEXT, dice=dice))
-    assert purposes == ["random@10", "random@0", "roll@32", "roll@32"]
+    assert purposes == ["random@10", "random@0", "roll@32", "roll@32#2"]
+
+
+def test_draws_at_one_place_are_told_apart() -> None:
+    """Dice that follow from what they are told would else give the same number for all of them."""
+    purposes: list[str] = []
+
+    def dice(purpose: str) -> float:
+        purposes.append(purpose)
+        return 0.0
+
+    given = evolve(CONTEXT, dice=dice, description="{{random::a::b}}", place="p")
+    for profile in (MacroProfile.NEW, MacroProfile.LEGACY):
+        text = "{{random::a::b}} {{description}}"
+        expand_macros(text, given, MacroSettings(profile=profile))
+        assert sorted(purposes) == ["p:random@0", "p:random@0#2"]
+        purposes.clear()
+    expand_macros("{{if::1::<USER>{{random::a::b}}{{random::a::b}}}}", given)
+    assert len(set(purposes)) == 2
+    seeded = evolve(CONTEXT, dice=SeededDice("s"))
+    rolls = {expand_macros("{{roll::3d6}}", evolve(seeded, place=str(at))).text for at in range(40)}
+    assert any(int(roll) % 3 for roll in rolls)
 
 
 def test_stores_come_back_and_the_callers_stay() -> None:

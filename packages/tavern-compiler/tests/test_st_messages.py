@@ -11,9 +11,11 @@ from tavern_compiler import (
     Expanded,
     ExtensionPosition,
     ExtensionPrompt,
+    GroupChat,
     GroupMember,
     HostFacts,
     MacroContext,
+    MemberCard,
     MessageSource,
     MessageSourceKind,
     Projection,
@@ -31,6 +33,8 @@ from tavern_compiler import (
 from tavern_format import (
     CharacterCard,
     ChatMessage,
+    DepthPrompt,
+    GenerationMode,
     Persona,
     PersonaPosition,
     Position,
@@ -430,3 +434,52 @@ def test_messages_are_frozen_values() -> None:
     assert isinstance(first.messages[0], PromptMessage)
     with pytest.raises(attrs.exceptions.FrozenInstanceError):
         first.messages[0].content = "x"  # type: ignore[misc]
+
+
+def test_texts_of_a_group_are_named_and_draw_one_by_one() -> None:
+    told: list[str] = []
+
+    def dice(purpose: str) -> float:
+        told.append(purpose)
+        return 0.0
+
+    roll = "{{random::a::b}}{{nobody}}"
+    members = tuple(
+        MemberCard(card=CharacterCard(name=name, description=roll, depth_prompt=DepthPrompt()))
+        for name in ("Ada", "Cy")
+    )
+    group = GroupChat(members=members, mode=GenerationMode.APPEND, join_prefix=roll)
+    given = ProjectionInput(preset=preset_of(["charDescription"]), group=group)
+    given = attrs.evolve(given, character=members[0].card)
+    tools = ProjectionTools(expand=expand_with(MacroContext(dice=dice)))
+    done = project_messages(given, count_tokens=len, tools=tools)
+    assert told == [
+        "/group/join_prefix:/group/members/0/card/description:random@0",
+        "/group/members/0/card/description:random@0",
+        "/group/join_prefix:/group/members/1/card/description:random@0",
+        "/group/members/1/card/description:random@0",
+    ]
+    paths = dict.fromkeys(one.path for one in done.diagnostics if one.code == "MACRO_NOT_EXECUTED")
+    assert list(paths) == [
+        "/group/join_prefix",
+        "/group/members/0/card/description",
+        "/group/members/1/card/description",
+    ]
+    sources = [source.path for one in done.messages for source in one.sources]
+    assert sources[:2] == list(paths)[1:]
+
+
+def test_names_in_paths_are_escaped() -> None:
+    book = Activated(entry=EntryId(book="a/b~c", index=3), content="{{nobody}}")
+    rows = {"x/y": ExtensionPrompt(value="{{nobody}}")}
+    given = ProjectionInput(
+        preset=preset_of(["main", "worldInfoBefore"], [{"identifier": "main", "content": "m"}]),
+        lore=Placement(before=(book,), unplaced=(book,)),
+        extension_prompts=rows,
+    )
+    done = project_messages(given, count_tokens=len)
+    assert {one.path for one in done.diagnostics} >= {
+        "/lore/a~1b~0c/3",
+        "/lore/a~1b~0c/3/content",
+        "/extension_prompts/x~1y/value",
+    }

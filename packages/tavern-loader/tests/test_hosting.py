@@ -14,7 +14,8 @@ from typing import IO
 PROGRAM = """
 import time
 from pathlib import Path
-from tavern_loader.adapters.hosting import complain, end_process, run_host
+from tavern_loader.adapters.console import complain
+from tavern_loader.adapters.hosting import end_process, run_host
 
 class Built:
     inline = {}

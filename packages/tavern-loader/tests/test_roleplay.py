@@ -1,129 +1,15 @@
 """RP mode of the sessions of a host, from its messages to what it is told."""
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import pytest
-from attrs import define, evolve, field
+from attrs import evolve
 
-from tavern_loader.domain.rp_guard import REFUSAL
 from tavern_loader.domain.rp_mode import OFF, RpOutcome, RpSource, RpState, SandboxMode
 from tavern_loader.domain.selection import Selection
-from tavern_loader.errors import HostError
-from tavern_loader.service.roleplay import CANCEL_REASON, Roleplay, RpView, ToolVerdict
+from tavern_loader.service.roleplay import RpView, ToolVerdict
 from tavern_loader.service.rp_alerts import RpAlert
-
-ON = RpState(active=True, source=RpSource.COMMAND)
-LOCKED = RpState(active=True, source=RpSource.COMMAND, sandbox_before=SandboxMode.WORKSPACE_WRITE)
-DENIED = ToolVerdict(deny=REFUSAL, cancel=CANCEL_REASON)
-
-
-@define
-class Memory:
-    """Selections in memory."""
-
-    kept: dict[str, Selection] = field(factory=dict)
-
-    def selection(self, session_id: str) -> Selection:
-        return self.kept.get(session_id, Selection())
-
-    def change_selection(
-        self, session_id: str, change: Callable[[Selection], Selection]
-    ) -> Selection:
-        self.kept[session_id] = change(self.selection(session_id))
-        return self.kept[session_id]
-
-
-@define
-class Rules:
-    text: str = "Stay in the story."
-    tools: tuple[str, ...] = ()
-    follows: bool = True
-
-    def section(self) -> str:
-        return self.text
-
-    def allowed_tools(self) -> Sequence[str]:
-        return self.tools
-
-    def follows_characters(self) -> bool:
-        return self.follows
-
-
-@define
-class Host:
-    """Writes down what it is asked to do."""
-
-    done: list[tuple[str, Any]] = field(factory=list)
-    told: list[tuple[str, bool]] = field(factory=list)
-    """Sessions, and whether they are locked."""
-    headers: dict[str, dict[str, Any]] = field(factory=dict)
-    is_gone: bool = False
-
-    def set_sandbox_mode(self, session_id: str, mode: str) -> None:
-        self.done.append((session_id, mode))
-
-    def cancel(self, session_id: str, reason: str) -> None:
-        raise AssertionError((session_id, reason))
-
-    def lock_tools(self, locked: Sequence[str], free: Sequence[str], reason: str) -> None:
-        assert reason == REFUSAL
-        self.told += [*((one, True) for one in locked), *((one, False) for one in free)]
-
-    def session_header(self, session_id: str) -> dict[str, Any] | None:
-        if self.is_gone:
-            raise HostError("LINK_CLOSED", "gone")
-        self.done.append(("header", session_id))
-        return self.headers.get(session_id)
-
-    def inspect(self, session_id: str) -> dict[str, Any] | None:
-        raise AssertionError(session_id)
-
-    def is_running(self, session_id: str) -> bool:
-        raise AssertionError(session_id)
-
-
-class Clock:
-    def now_ms(self) -> int:
-        return 1_700_000_000_000
-
-
-def real_path(folder: str, path: str) -> tuple[str, ...]:
-    joined = path if path.startswith("/") else f"{folder}/{path}"
-    return tuple(part for part in joined.split("/") if part)
-
-
-@define
-class Scene:
-    """A host with its sessions."""
-
-    memory: Memory = field(factory=Memory)
-    rules: Rules = field(factory=Rules)
-    host: Host = field(factory=Host)
-    roleplay: Roleplay = field(init=False)
-
-    @roleplay.default
-    def _made(self) -> Roleplay:
-        return Roleplay(
-            selections=self.memory,
-            rules=self.rules,
-            host=self.host,
-            clock=Clock(),
-            real_path=real_path,
-        )
-
-    def event(self, session_id: str, kind: str, **data: Any) -> None:
-        self.roleplay.on_event(session_id, {"type": kind, "seq": 1, "time": 0, "data": data})
-
-    def start(self, session_id: str, source: str = "startup", **header: Any) -> dict[str, Any]:
-        session = {"id": session_id, "header": header, "cwd": "/tea"}
-        self.roleplay.on_sync(session, [_sandbox("workspace-write")])
-        self.roleplay.on_session_start(session, source)
-        return session
-
-
-def _sandbox(mode: str) -> dict[str, Any]:
-    return {"type": "sandbox/mode", "data": {"mode": mode}}
+from tests.rp_scene import DENIED, LOCKED, ON, Scene, sandbox
 
 
 @pytest.fixture
@@ -282,7 +168,7 @@ def test_the_host_is_told_the_locks_only_when_they_change(scene: Scene) -> None:
 
 def test_after_a_restart_the_host_is_told_again(scene: Scene) -> None:
     scene.memory.kept["one"] = Selection(rp=LOCKED)
-    scene.roleplay.on_sync({"id": "one", "header": {}, "cwd": "/tea"}, [_sandbox("read-only")])
+    scene.roleplay.on_sync({"id": "one", "header": {}, "cwd": "/tea"}, [sandbox("read-only")])
     scene.roleplay.on_sync({"id": "two", "header": {}, "cwd": "/tea"}, [])
     assert scene.host.told == [("one", True), ("two", False)]
 
@@ -296,7 +182,7 @@ def test_a_session_that_does_not_run_is_stored_without_asking_the_host(scene: Sc
 def test_a_resumed_session_goes_back_to_where_it_was(scene: Scene) -> None:
     scene.memory.kept["one"] = Selection(rp=LOCKED)
     session = {"id": "one", "header": {}, "cwd": "/tea"}
-    scene.roleplay.on_sync(session, [_sandbox("workspace-write"), _sandbox("read-only")])
+    scene.roleplay.on_sync(session, [sandbox("workspace-write"), sandbox("read-only")])
     scene.roleplay.on_session_start(session, "resume")
     scene.roleplay.set_active("one", active=False)
     assert ("one", "workspace-write") in scene.host.done
@@ -304,7 +190,7 @@ def test_a_resumed_session_goes_back_to_where_it_was(scene: Scene) -> None:
 
 def test_a_sync_in_two_batches_is_one_log(scene: Scene) -> None:
     session = {"id": "one", "header": {}, "cwd": "/tea"}
-    scene.roleplay.on_sync(session, [_sandbox("danger-full-access")], is_first=True)
+    scene.roleplay.on_sync(session, [sandbox("danger-full-access")], is_first=True)
     scene.roleplay.on_sync(session, [{"type": "turn/start", "data": {}}], is_first=False)
     assert scene.roleplay.set_active("one", active=True) is RpOutcome.QUEUED
     scene.roleplay.on_pre_step("one")

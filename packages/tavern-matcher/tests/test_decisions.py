@@ -1,5 +1,9 @@
 """Which reason an entry gets, what is said about it, and that nothing is passed over in silence."""
 
+import json
+from collections.abc import Callable
+from typing import Any
+
 import attrs
 import pytest
 
@@ -11,10 +15,12 @@ from tavern_format import (
     SelectiveLogic,
     Severity,
     WorldBook,
+    parse_world_book,
 )
 from tavern_matcher import (
     Decision,
     EntryId,
+    MatchProfile,
     MatchResult,
     MatchSettings,
     NamedBook,
@@ -28,6 +34,8 @@ from tavern_matcher import (
     match,
 )
 from tavern_matcher.explain import SENTENCES as SENTENCES_BY_REASON
+
+Scan = Callable[..., Any]
 
 CONTEXT = ScanContext(
     messages=(
@@ -364,32 +372,23 @@ def test_item_that_is_no_entry_is_called_by_its_key_in_the_file() -> None:
 
 
 @pytest.mark.parametrize(
-    ("fields", "settings", "sentence"),
+    ("fields", "settings", "told"),
     [
+        ({}, {}, "its probability is no number, and no draw is below that."),
+        ({"probability": 20}, {}, "50 was drawn, above its chance of 20 %."),
         (
-            {"useProbability": True},
-            {},
-            "Entry 0 did not fire although it is constant: its probability is no number, and no"
-            " draw is below that.",
-        ),
-        (
-            {"useProbability": True, "probability": 50},
+            {"probability": 50},
             {"profile": "dsh-tavern"},
-            "Entry 0 did not fire although it is constant: 50 was drawn, not below its chance of"
-            " 50 %.",
-        ),
-        (
-            {"useProbability": True, "probability": 20},
-            {},
-            "Entry 0 did not fire although it is constant: 50 was drawn, above its chance of 20 %.",
+            "50 was drawn, not below its chance of 50 %.",
         ),
     ],
 )
 def test_draw_is_told_as_it_was_held_against_the_chance(
-    scan: Scan, fields: dict[str, object], settings: dict[str, object], sentence: str
+    scan: Scan, fields: dict[str, object], settings: dict[str, object], told: str
 ) -> None:
-    entry = {"uid": 0, "constant": True, "content": "x", "position": 0, **fields}
-    assert explain(scan([entry], settings=settings).decisions[0]) == sentence
+    base = {"uid": 0, "constant": True, "content": "x", "position": 0, "useProbability": True}
+    sentence = explain(scan([base | fields], settings=settings).decisions[0])
+    assert sentence == f"Entry 0 did not fire although it is constant: {told}"
 
 
 def test_budget_is_told_by_what_would_be_used(scan: Scan) -> None:

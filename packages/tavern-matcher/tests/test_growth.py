@@ -36,7 +36,11 @@ def lines_run(action: Callable[[], object]) -> int:
 
 def file_entry(uid: int, **more: Any) -> dict[str, Any]:
     return {
-        **{"uid": uid, "key": ["owl"], "content": "x", "order": 100, "position": 0},
+        "uid": uid,
+        "key": ["owl"],
+        "content": "x",
+        "order": 100,
+        "position": 0,
         **more,
     }
 

@@ -20,8 +20,11 @@ from tavern_matcher import (
     Reason,
     ScanContext,
     compile_index,
+    explain,
     match,
+    state_to_json,
 )
+from tavern_matcher._js import to_number
 
 Scan = Callable[..., MatchResult]
 Fired = Callable[[MatchResult], list[object]]

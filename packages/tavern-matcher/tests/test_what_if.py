@@ -220,6 +220,6 @@ def test_entry_of_no_book_is_the_callers_mistake() -> None:
 
 def test_newest_message_is_not_called_an_older_one() -> None:
     answer = ask({"keys": ("here",), "scan_depth": 0})
-    assert [change.sentence for change in answer.obstacles[0].changes][0] == (
+    assert answer.obstacles[0].changes[0].sentence == (
         "Raise the scan depth to 1: the newest message has one of its keys."
     )

@@ -16,6 +16,8 @@ from tavern_format import Diagnostic, Severity
 Span = tuple[int, int]
 _MAX_REFUSALS = 16
 """After so many macros that would give too much, nothing more is expanded."""
+_DRAW_STEPS = 16
+"""What a draw counts as: dice that follow from a seed take as long as reading so many words."""
 
 
 class LimitRefusal(MacroRefusal):
@@ -77,11 +79,14 @@ class Run:
         self.diagnostics: list[Diagnostic] = []
         self.depth = 0
         self.drawn = 0
+        self.draws: dict[str, int] = {}
+        """How often each macro of the text has drawn, by name and place."""
         self.span: Span = (0, 0)
         """Of the macro that is being executed."""
         self.exhausted = False
         """Whether steps or output are used up: nothing more is expanded."""
         self._steps = 0
+        self._meter = context.meter
         self._output_chars = 0
         self._refused = 0
         self._exhausted_by = "MACRO_STEP_LIMIT"
@@ -108,6 +113,12 @@ class Run:
             self.exhausted = True
             message = f"the text takes more than {self.limits.steps} steps"
             raise LimitRefusal(self._exhausted_by, message)
+        if self._meter is not None:
+            self._meter.steps += count
+            if self._meter.steps > self.limits.total_steps:
+                self.exhausted = True
+                message = f"all texts together take more than {self.limits.total_steps} steps"
+                raise LimitRefusal(self._exhausted_by, message)
 
     def spend(self, chars: int) -> None:
         """Count what a macro gives or stores. Raises LimitRefusal beyond the limit."""
@@ -132,9 +143,12 @@ class Run:
         dice = self.context.dice
         if dice is None:
             raise self.missing("MACRO_DICE_MISSING", f"{{{{{name}}}}} needs dice")
-        self.step(1)
+        self.step(_DRAW_STEPS)
         self.drawn += 1
         purpose = f"{name}@{self.span[0]}"
+        count = self.draws[purpose] = self.draws.get(purpose, 0) + 1
+        if count > 1:
+            purpose = f"{purpose}#{count}"
         number = dice(f"{self.place}:{purpose}" if self.place else purpose)
         if not 0 <= number < 1:
             message = f"dice give at least 0 and below 1, not {number}"

@@ -133,6 +133,7 @@ class Scripting:
         known = sum(one.path == path for one in self.diagnostics)
         self.diagnostics += found[: max(0, _MAX_REMARKS - known)]
         run.noted.clear()
+        run.draws.clear()
         run.diagnostics.clear()
         return shown
 

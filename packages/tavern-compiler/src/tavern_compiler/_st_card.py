@@ -149,19 +149,27 @@ def _without_original(name: str, before: Macros, after: Macros) -> Macros:
     return evolve(after, told=before.told.plus(kept))
 
 
-def card_text(
-    text: str, macros: Macros, given: ProjectionInput, *, path: str, char: str | None = None
+def card_text(  # noqa: PLR0913 - a text and what is to be known of it
+    text: str,
+    macros: Macros,
+    given: ProjectionInput,
+    *,
+    path: str,
+    char: str | None = None,
+    place: str | None = None,
 ) -> tuple[str, Macros]:
     """Expand a text that belongs to a card, or to an example in lore; `char` speaks for another."""
     scope: MacroContext = evolve(macros.scope, card=False)
-    text, macros = macros.run(text, path, scope if char is None else evolve(scope, char=char))
+    scope = scope if char is None else evolve(scope, char=char)
+    text, macros = macros.run(text, path, scope, place)
     if given.settings.collapse_newlines:
         text = _NEWLINES.sub("\n", text)
     return text.replace("\r", ""), macros
 
 
 def _source(card: CharacterCard | None, name: str, place: str = "") -> MessageSource:
-    kind = MessageSourceKind.PERSONA if name == "persona" else MessageSourceKind.CHARACTER
+    kind = MessageSourceKind.MEMBER if place else MessageSourceKind.CHARACTER
+    kind = MessageSourceKind.PERSONA if name == "persona" else kind
     path = "description" if name == "persona" else f"{place}{_PATHS.get(name, name)}"
     return MessageSource(kind=kind, identifier=card.name if card else "", field=path)
 
@@ -199,7 +207,8 @@ def _join(
     for at, member in _members(group):
         text = _member_text(member, name, how)
         if text:
-            piece, macros = _piece(text, how, group, member, (given, macros))
+            path = f"/group/members/{at}/card/{name}"
+            piece, macros = _piece((text, path), how, member, given, macros)
             source = _source(member.card, name, f"{at}/card/")
             done = done.plus(piece, _unexpanded(text, how, group, member), source)
     return done, macros
@@ -225,20 +234,31 @@ def _members(group: GroupChat) -> Iterator[tuple[int, MemberCard]]:
 
 
 def _piece(
-    text: str,
+    field: tuple[str, str],
     how: _Joined,
-    group: GroupChat,
     member: MemberCard,
-    at: tuple[ProjectionInput, Macros],
+    given: ProjectionInput,
+    macros: Macros,
 ) -> tuple[str, Macros]:
-    """Put prefix and suffix around one member's text; each speaks for that member."""
-    given, macros = at
-    done = {}
-    parts = {"prefix": group.join_prefix, "suffix": group.join_suffix, "text": text}
-    for kind, part in parts.items():
+    """Put prefix and suffix around a member's text, given with its path; each speaks for it."""
+    text, path = field
+    group = given.group or GroupChat()
+    done: list[str] = []
+    # In SillyTavern's order: what stands around a text runs before it.
+    for part, own_path in (
+        (group.join_prefix, "/group/join_prefix"),
+        (group.join_suffix, "/group/join_suffix"),
+        (text, path),
+    ):
         named = _FIELD_NAME.sub(lambda _: how.title, part)
-        named = trim(named) if kind == "text" else named
-        done[kind], macros = card_text(
-            named, macros, given, path=f"/group/{kind}", char=member.card.name
+        shown, macros = card_text(
+            trim(named) if own_path is path else named,
+            macros,
+            given,
+            path=own_path,
+            char=member.card.name,
+            place=own_path if own_path is path else f"{own_path}:{path}",
         )
-    return f"{done['prefix']}{done['text']}{done['suffix']}", macros
+        done.append(shown)
+    prefix, suffix, shown = done
+    return f"{prefix}{shown}{suffix}", macros

@@ -6,7 +6,7 @@ which prompts there are.
 Source: SillyTavern 1.19.0, public/scripts/openai.js (ChatCompletion, MessageCollection, Message).
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from attrs import evolve, field, frozen
 
@@ -126,15 +126,20 @@ class Draft:
             raise OverBudgetError(self, message.identifier or identifier, (message,))
         if not message.content:
             return self
+        return self.extend([evolve(message, collection=identifier)], identifier, at_start=at_start)
+
+    def extend(
+        self, messages: Sequence[PromptMessage], identifier: str, *, at_start: bool = False
+    ) -> "Draft":
+        """Add messages of a slot that were found to have room, and pay for them."""
         at, slot = next(
             (at, slot) for at, slot in sorted(self.slots.items()) if slot.identifier == identifier
         )
-        held = evolve(message, collection=identifier)
-        messages = (held, *slot.messages) if at_start else (*slot.messages, held)
+        whole = (*messages, *slot.messages) if at_start else (*slot.messages, *messages)
         return evolve(
             self,
-            slots={**self.slots, at: evolve(slot, messages=messages)},
-            budget=self.budget - message.tokens,
+            slots={**self.slots, at: evolve(slot, messages=whole)},
+            budget=self.budget - total(messages),
         )
 
     def has(self, identifier: str) -> bool:

@@ -6,10 +6,10 @@ Source: SillyTavern 1.19.0, public/script.js (parseMesExamples) and public/scrip
 (parseExampleIntoIndividual).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import regex
-from attrs import evolve, field, frozen
+from attrs import frozen
 
 from tavern_compiler._text import trim
 from tavern_compiler.st_prompt_inputs import ExampleBlock, ExampleMessage
@@ -47,53 +47,40 @@ def parse_block(
     A turn ends only where the other side begins to speak, and lines before the first speaker
     belong to it. Without any speaker there is no turn.
     """
-    state = _State(speakers=speakers, bot=speakers.char)
     # The line that the block's own end leaves is part of the last turn, and trimmed off there.
     lines = f"{block}\n".replace("\r", "").split("\n")
-    for line in lines:
-        state = state.read(line)
-    turns = tuple(state.all_turns())
+    turns = tuple(_turns(lines, speakers))
     unspoken = "" if turns else trim(block.replace("\r", ""))
     return ExampleBlock(messages=turns, unspoken=unspoken, sources=tuple(sources))
 
 
-@frozen(kw_only=True)
-class _State:
-    """A block read up to some line."""
+def _turns(lines: Iterable[str], speakers: Speakers) -> Iterator[ExampleMessage]:
+    said: list[str] = []
+    side, bot = "", speakers.char
+    for line in lines:
+        new_side, bot_now = _speaker(line, speakers, bot)
+        if new_side and side and new_side != side:
+            yield _turn(said, side, bot, speakers)
+            said = []
+        side, bot = new_side or side, bot_now
+        said.append(line)
+    if side:
+        yield _turn(said, side, bot, speakers)
 
-    speakers: Speakers
-    bot: str
-    """Who spoke last for the other side; named in groups."""
-    side: str = ""
-    lines: tuple[str, ...] = ()
-    turns: tuple[ExampleMessage, ...] = field(default=())
 
-    def read(self, line: str) -> "_State":
-        """Read one more line."""
-        side, bot = self._speaker(line)
-        after = self
-        if side and self.side and side != self.side:
-            after = evolve(self, turns=(*self.turns, self._turn()), lines=())
-        return evolve(after, side=side or self.side, bot=bot, lines=(*after.lines, line))
+def _speaker(line: str, speakers: Speakers, bot: str) -> tuple[str, str]:
+    """Say which side begins to speak, if one does, and who speaks for the other side by then."""
+    if line.startswith(f"{speakers.user}:"):
+        return USER, bot
+    if line.startswith(f"{speakers.char}:"):
+        return BOT, bot
+    if any(line.startswith(f"{name}:") for name in speakers.members or ()):
+        return BOT, line.partition(":")[0]
+    return "", bot
 
-    def _speaker(self, line: str) -> tuple[str, str]:
-        names = self.speakers
-        if line.startswith(f"{names.user}:"):
-            return USER, self.bot
-        if line.startswith(f"{names.char}:"):
-            return BOT, self.bot
-        if any(line.startswith(f"{name}:") for name in names.members or ()):
-            return BOT, line.partition(":")[0]
-        return "", self.bot
 
-    def _turn(self) -> ExampleMessage:
-        name = self.speakers.user if self.side == USER else self.bot
-        text = trim("\n".join(self.lines).replace(f"{name}:", "", 1))
-        shown = text if self.speakers.members is None else f"{name}: {text}"
-        return ExampleMessage(content=shown, name=self.side)
-
-    def all_turns(self) -> Iterator[ExampleMessage]:
-        """List the turns, the one that is still open last."""
-        yield from self.turns
-        if self.side:
-            yield self._turn()
+def _turn(lines: Iterable[str], side: str, bot: str, speakers: Speakers) -> ExampleMessage:
+    name = speakers.user if side == USER else bot
+    text = trim("\n".join(lines).replace(f"{name}:", "", 1))
+    shown = text if speakers.members is None else f"{name}: {text}"
+    return ExampleMessage(content=shown, name=side)

@@ -8,7 +8,7 @@ addPersonaDescriptionExtensionPrompt), public/scripts/authors-note.js (setFloati
 public/scripts/world-info.js (end of checkWorldInfo).
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from attrs import evolve, frozen
 
@@ -18,7 +18,7 @@ from tavern_compiler._text import trim
 from tavern_compiler.st_input import ExtensionPosition, ExtensionPrompt, ProjectionInput
 from tavern_compiler.st_macros import Macros
 from tavern_compiler.st_result import MessageSource, MessageSourceKind
-from tavern_format import DepthPrompt, GenerationMode, Persona, PersonaPosition, Role
+from tavern_format import DepthPrompt, GenerationMode, Persona, PersonaPosition, Role, pointer
 
 NOTE_KEY = "2_floating_prompt"
 PERSONA_KEY = "PERSONA_DESCRIPTION"
@@ -67,7 +67,7 @@ def _group_notes(given: ProjectionInput, macros: Macros) -> tuple[tuple[Row, ...
         text, macros = card_text(trim(note.prompt), macros, given, path=path, char=member.card.name)
         if text:
             source = MessageSource(
-                kind=MessageSourceKind.CHARACTER,
+                kind=MessageSourceKind.MEMBER,
                 identifier=member.card.name,
                 field=f"{at}/card/depth_prompt/prompt",
             )
@@ -154,23 +154,14 @@ def persona_source(given: ProjectionInput) -> MessageSource:
     return MessageSource(kind=MessageSourceKind.PERSONA, identifier=name, field="description")
 
 
-def at_position(
-    rows: Mapping[str, ExtensionPrompt],
-    position: ExtensionPosition,
-    depth: int | None = None,
-    role: Role | None = None,
-) -> Iterator[Row]:
+def at_position(rows: Mapping[str, ExtensionPrompt], position: ExtensionPosition) -> Iterator[Row]:
     """List the rows of one place that have a text, by their keys in JavaScript's order."""
     for key in sorted(rows, key=lambda key: key.encode("utf-16-be", "surrogatepass")):
-        row = rows[key]
-        if row.value and row.position is position:
-            if depth is not None and row.depth != depth:
-                continue
-            if role is None or row.role is role:
-                yield key, row
+        if rows[key].value and rows[key].position is position:
+            yield key, rows[key]
 
 
-def joined(rows: Iterator[Row]) -> tuple[str, tuple[MessageSource, ...]]:
+def joined(rows: Iterable[Row]) -> tuple[str, tuple[MessageSource, ...]]:
     """Join texts, each trimmed, with their sources."""
     found = [*rows]
     sources = tuple(source for key, row in found for source in sources_of(key, row))
@@ -179,5 +170,7 @@ def joined(rows: Iterator[Row]) -> tuple[str, tuple[MessageSource, ...]]:
 
 def sources_of(key: str, row: ExtensionPrompt) -> tuple[MessageSource, ...]:
     """Give the sources of a row; its own key where it names none."""
-    own = MessageSource(kind=MessageSourceKind.EXTENSION, identifier=key, field=f"{key}/value")
+    own = MessageSource(
+        kind=MessageSourceKind.EXTENSION, identifier=key, field=pointer("", key, "value")[1:]
+    )
     return row.sources or (own,)

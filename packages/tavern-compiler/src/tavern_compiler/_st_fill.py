@@ -176,13 +176,9 @@ def _newest_messages(
             kept.append(message)
     else:
         at = len(messages)
-    (place, slot) = next(
-        (place, slot) for place, slot in sorted(draft.slots.items()) if slot.identifier == _HISTORY
-    )
-    held = evolve(slot, messages=(*reversed(kept), *slot.messages))
     lost = _too_old(settings, draft, messages, at)
-    slots = {**draft.slots, place: held}
-    return evolve(draft, slots=slots, budget=budget, macros=macros).drop(*lost)
+    filled = draft.extend(kept[::-1], _HISTORY, at_start=True)
+    return evolve(filled, macros=macros).drop(*lost)
 
 
 def _history_message(
@@ -224,17 +220,22 @@ def fill_examples(
         return draft
     text, macros = draft.macros.run(settings.new_example, "/preset/new_example_chat_prompt")
     source = setting_source("new_example_chat_prompt")
-    heading = draft.costs.message("system", text, "newChat", source)
+    heading = draft.costs.message("system", text, "newChat", source, collection=_EXAMPLES)
     draft = evolve(draft, macros=macros)
+    kept: list[PromptMessage] = []
+    lost: list[Dropped] = []
+    left = draft.budget
     for number, block in enumerate(inputs.examples):
         messages = (heading, *_example_messages(draft, block, number))
         if block.unspoken and draft.profile is ProjectionProfile.ST_1_19:
-            draft = draft.drop(_unspoken(draft, block, number))
-        if not draft.affords(total(messages)):
-            return draft.drop(*_no_room(draft, inputs.examples, number, heading))
-        for message in messages:
-            draft = draft.insert(message, _EXAMPLES)
-    return draft
+            lost.append(_unspoken(draft, block, number))
+        if left - total(messages) < 0:
+            lost += _no_room(draft, inputs.examples, number, heading)
+            break
+        shown = [one for one in messages if one.content]
+        kept += shown
+        left -= total(shown)
+    return draft.extend(kept, _EXAMPLES).drop(*lost)
 
 
 def _example_messages(draft: Draft, block: ExampleBlock, number: int) -> Iterator[PromptMessage]:
@@ -243,7 +244,9 @@ def _example_messages(draft: Draft, block: ExampleBlock, number: int) -> Iterato
         turns = (ExampleMessage(content=block.unspoken, name=BOT),)
     for turn, one in enumerate(turns):
         identifier = f"{_EXAMPLES} {number}-{turn}"
-        yield draft.costs.message("system", one.content, identifier, block.sources, name=one.name)
+        yield draft.costs.message(
+            "system", one.content, identifier, block.sources, name=one.name, collection=_EXAMPLES
+        )
 
 
 def _unspoken(draft: Draft, block: ExampleBlock, number: int) -> Dropped:

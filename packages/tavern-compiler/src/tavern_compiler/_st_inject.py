@@ -7,9 +7,9 @@ Source: SillyTavern 1.19.0, public/scripts/openai.js (populationInjectionPrompts
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from attrs import frozen
+from attrs import field, frozen
 
-from tavern_compiler._st_extensions import at_position, joined, sources_of
+from tavern_compiler._st_extensions import Row, at_position, joined, sources_of
 from tavern_compiler._st_preset import DEFAULT_ORDER_NUMBER, StPrompt
 from tavern_compiler._text import trim
 from tavern_compiler.st_input import ExtensionPosition, ExtensionPrompt
@@ -41,19 +41,34 @@ def inject(
     """Put prompts and extension prompts at their depths; what is too deep stands at the start."""
     mixed = list(messages)
     count = 0
-    for depth in _depths(prompts, rows):
-        here = [prompt for prompt in prompts if prompt.depth == depth and prompt.content]
-        added, macros = _at_depth(here, rows, depth, macros)
+    for depth, here in sorted(_by_depth(prompts, rows).items()):
+        added, macros = _at_depth(here, macros)
         mixed[depth + count : depth + count] = added
         count += len(added)
     return Injected(tuple(mixed), macros)
 
 
-def _depths(prompts: Sequence[StPrompt], rows: Mapping[str, ExtensionPrompt]) -> list[int]:
-    wanted = {prompt.depth for prompt in prompts if prompt.depth is not None}
-    in_chat = [row for _, row in at_position(rows, ExtensionPosition.IN_CHAT)]
-    wanted |= {int(row.depth) for row in in_chat if is_reached(row.depth)}
-    return sorted(depth for depth in wanted if is_reached(depth))
+@frozen
+class _Depth:
+    """What stands at one depth."""
+
+    prompts: list[StPrompt] = field(factory=list)
+    rows: dict[Role, list[Row]] = field(factory=dict)
+    """Of extensions, by their keys in JavaScript's order."""
+
+
+def _by_depth(
+    prompts: Sequence[StPrompt], rows: Mapping[str, ExtensionPrompt]
+) -> dict[int, _Depth]:
+    found: dict[int, _Depth] = {}
+    for prompt in prompts:
+        if prompt.depth is not None and is_reached(prompt.depth) and prompt.content:
+            found.setdefault(prompt.depth, _Depth()).prompts.append(prompt)
+    for key, row in at_position(rows, ExtensionPosition.IN_CHAT):
+        if is_reached(row.depth):
+            here = found.setdefault(int(row.depth), _Depth())
+            here.rows.setdefault(row.role, []).append((key, row))
+    return found
 
 
 def is_reached(depth: float) -> bool:
@@ -61,20 +76,21 @@ def is_reached(depth: float) -> bool:
     return 0 <= depth <= MAX_DEPTH and depth == depth // 1
 
 
-def _at_depth(
-    prompts: Sequence[StPrompt], rows: Mapping[str, ExtensionPrompt], depth: int, macros: Macros
-) -> tuple[list[HistoryMessage], Macros]:
+def _at_depth(here: _Depth, macros: Macros) -> tuple[list[HistoryMessage], Macros]:
     """Make the messages of one depth, the one nearest to the end of the chat first."""
     added: list[HistoryMessage] = []
-    orders = {DEFAULT_ORDER_NUMBER, *(prompt.order for prompt in prompts)}
+    slots: dict[tuple[float, str | None], list[StPrompt]] = {}
+    for prompt in here.prompts:
+        slots.setdefault((prompt.order, prompt.role), []).append(prompt)
+    orders = {DEFAULT_ORDER_NUMBER, *(order for order, _ in slots)}
     for order in sorted(orders, reverse=True):
         for role in _ROLES:
             name = role.name.lower()
-            own = [one for one in prompts if one.order == order and one.role == name]
+            own = slots.get((order, name), [])
             others = ""
             more: tuple[MessageSource, ...] = ()
             if order == DEFAULT_ORDER_NUMBER:
-                others, more, macros = _extension_text(rows, depth, role, macros)
+                others, more, macros = _extension_text(here.rows.get(role, []), macros)
             text = _both("\n".join(one.content for one in own), others)
             if text:
                 sources = tuple(source for one in own for source in one.sources)
@@ -87,9 +103,9 @@ def _at_depth(
 
 
 def _extension_text(
-    rows: Mapping[str, ExtensionPrompt], depth: int, role: Role, macros: Macros
+    rows: Sequence[Row], macros: Macros
 ) -> tuple[str, tuple[MessageSource, ...], Macros]:
-    text, sources = joined(at_position(rows, ExtensionPosition.IN_CHAT, depth, role))
+    text, sources = joined(rows)
     text, macros = macros.run(text, sources[0].path if sources else "")
     return text, sources, macros
 

@@ -16,7 +16,7 @@ from tavern_compiler.st_input import ExtensionPosition, ExtensionPrompt
 from tavern_compiler.st_macros import Macros
 from tavern_compiler.st_result import MessageSource, MessageSourceKind
 from tavern_format import Placement as ScriptPlacement
-from tavern_format import Position
+from tavern_format import Position, pointer
 from tavern_matcher import Activated, EntryId, Placement
 
 _DEFAULT_DEPTH = 4
@@ -130,7 +130,7 @@ def _join(entries: Iterable[Activated]) -> LoreText:
 
 
 def _source(one: Activated) -> MessageSource:
-    where = f"{one.entry.book}/{one.entry.index}/content"
+    where = pointer("", one.entry.book, one.entry.index, "content").removeprefix("/")
     return MessageSource(
         kind=MessageSourceKind.WORLD_BOOK, identifier=one.entry.qualified, field=where
     )

@@ -23,7 +23,13 @@ from tavern_compiler._st_extensions import (
 )
 from tavern_compiler._st_lore import LoreTexts, expand_lore, finished_lore, lore_texts, rewrite_lore
 from tavern_compiler._st_reasoning import with_reasoning
-from tavern_compiler.macro_context import GroupMember, HostFacts, MacroChat, MacroContext
+from tavern_compiler.macro_context import (
+    GroupMember,
+    HostFacts,
+    MacroChat,
+    MacroContext,
+    MacroMeter,
+)
 from tavern_compiler.st_input import (
     ExtensionPosition,
     ProjectionInput,
@@ -68,6 +74,7 @@ def scope_of(given: ProjectionInput) -> MacroContext:
         group=shown or None,
         chat=MacroChat(messages=tuple(map(_st_chat.macro_message, given.chat))),
         host=HostFacts(collapse_newlines=given.settings.collapse_newlines),
+        meter=MacroMeter(),
     )
 
 
@@ -95,7 +102,7 @@ def prepare(
     persona_here = given.persona is not None and place == PersonaPosition.IN_PROMPT
     inputs = PromptInputs(
         type=given.type,
-        scope=macros.scope,
+        scope=evolve(macros.scope, meter=None),
         description=fields["description"],
         personality=fields["personality"],
         scenario=fields["scenario"],

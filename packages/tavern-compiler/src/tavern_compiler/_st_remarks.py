@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from tavern_compiler._st_prepare import Prepared
 from tavern_compiler.st_input import ProjectionInput
-from tavern_format import Diagnostic, PersonaPosition, Severity
+from tavern_format import Diagnostic, PersonaPosition, Severity, pointer
 
 _BESIDE_NOTE = frozenset({PersonaPosition.TOP_AN, PersonaPosition.BOTTOM_AN})
 _NOT_SENT = ("media", "file", "files", "tool_invocations")
@@ -22,7 +22,8 @@ def remarks(given: ProjectionInput, prepared: Prepared) -> Iterator[Diagnostic]:
         yield from _without_note(given, prepared)
     for one in given.lore.unplaced:
         message = "The entry has no known place, or no outlet, and is not in the request."
-        yield _warning("LORE_NOT_PLACED", f"/lore/{one.entry.book}/{one.entry.index}", message)
+        path = pointer("/lore", one.entry.book, one.entry.index)
+        yield _warning("LORE_NOT_PLACED", path, message)
     if given.skip_notes and (prepared.lore.depth_rows or prepared.lore.outlets):
         message = "Lore at a depth and in outlets is left out of this generation."
         yield _warning("LORE_SKIPPED", "/skip_notes", message)

@@ -6,6 +6,7 @@ place. Must not know which steps there are.
 Source: the plugin contract, sections A4 to A7.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
@@ -15,7 +16,7 @@ from tavern_compiler._macro_variables import MacroRefusal
 from tavern_compiler._text import trim
 from tavern_compiler.inputs import CompileInput, char_name, character_texts, user_name
 from tavern_compiler.lore import LoreEntry, LoreSide, NumberedLore, side_of
-from tavern_compiler.macro_context import MacroContext, Variables
+from tavern_compiler.macro_context import MacroContext, MacroMeter, Variables
 from tavern_compiler.macro_table import Macro, MacroCall
 from tavern_compiler.macros import (
     MACROS,
@@ -81,6 +82,8 @@ class FiredLore(NamedTuple):
     """Where it stands; None: nowhere."""
     book_id: str
     qualified_id: str
+    dice_place: str
+    """What dice are told of: two entries of one id draw for themselves."""
 
 
 @frozen(kw_only=True)
@@ -138,6 +141,7 @@ def job_of(given: CompileInput, lore: tuple[NumberedLore, ...]) -> Job:
         scenario=texts.get("scenario", ""),
         message_examples=texts.get("messageExample", ""),
         persona=persona,
+        meter=MacroMeter(),
     )
     names = names_only(context)
     alone = given.character is None and given.user is None and not lore
@@ -159,10 +163,14 @@ def job_of(given: CompileInput, lore: tuple[NumberedLore, ...]) -> Job:
 
 def _fired(given: CompileInput, rules: Rules, lore: Iterable[NumberedLore]) -> Iterator[FiredLore]:
     stray = rules.stray_side
+    seen: Counter[str] = Counter()
     for place, entry in lore:
         book_id = given.book_id(entry)
         side = side_of(entry, stray=stray)
-        yield FiredLore(place, entry, side, book_id, f"{book_id}:{entry.uid}")
+        qualified = f"{book_id}:{entry.uid}"
+        seen[qualified] += 1
+        own = qualified if seen[qualified] == 1 else f"{qualified}#{seen[qualified]}"
+        yield FiredLore(place, entry, side, book_id, qualified, f"/lore/{own}")
 
 
 def _repeated_original(_: MacroCall, context: MacroContext) -> str:

@@ -8,7 +8,7 @@ Source: SillyTavern 1.19.0, public/scripts/macros/engine/MacroEnvBuilder.js and 
 from collections.abc import Callable, Mapping
 from datetime import datetime
 
-from attrs import field, frozen
+from attrs import define, field, frozen
 
 from tavern_matcher import Dice
 
@@ -131,6 +131,13 @@ def _aware(_: object, __: object, value: datetime | None) -> None:
         raise ValueError(message)
 
 
+@define(eq=False)
+class MacroMeter:
+    """Counts the steps of all texts of one compile or projection; see `MacroLimits.total_steps`."""
+
+    steps: int = 0
+
+
 @frozen(kw_only=True)
 class MacroContext:
     """What macros stand for. Card fields and persona are given as they are in their files."""
@@ -169,11 +176,13 @@ class MacroContext:
     """The current time, in the zone that texts without one are in."""
     dice: Dice | None = None
     """Draws a number of at least 0 and below 1. It is told what for: `random@12`, name and place of
-    the macro, in code points of the text."""
+    the macro, in code points of the text; `roll@12#2` is the second draw there."""
     post_process: PostProcess | None = None
     place: str = ""
     """Where the text stands. Dice are told of it, too: equal macros of two texts then draw for
     themselves."""
+    meter: MacroMeter | None = field(default=None, repr=False, eq=False)
+    """What the text counts with others of its compile or projection; None: it counts for itself."""
 
 
 @frozen(kw_only=True)
@@ -184,6 +193,8 @@ class MacroLimits:
     """Macros inside each other."""
     steps: int = 500_000
     """Words and signs read in macros, macros, dice. What is inside others is read again."""
+    total_steps: int = 2_000_000
+    """The same for all texts of one compile, or of one projection, together."""
     output_chars: int = 4096 * KIB
     """Code points of all results and stored values together."""
     diagnostics: int = 256

@@ -24,7 +24,8 @@ _DEFAULTS = MacroSettings()
 _OF_SCOPE = (
     *("description", "personality", "scenario", "persona", "message_examples", "system_prompt"),
     *("post_history_instructions", "depth_prompt", "creator_notes", "greeting"),
-    *("character_version", "user", "char", "card", "group", "original", "dynamic", "place"),
+    *("character_version", "user", "char", "card", "group", "original", "dynamic"),
+    *("place", "meter"),
 )
 """What of a `MacroContext` the projection knows."""
 
@@ -124,12 +125,16 @@ class Macros:
         return self.told.since()
 
     def run(
-        self, text: str, path: str = "", scope: MacroContext | None = None
+        self, text: str, path: str = "", scope: MacroContext | None = None, place: str | None = None
     ) -> tuple[str, "Macros"]:
-        """Expand a text; `path` says where it stands, `scope` stands in for the usual one."""
+        """Expand a text; `path` says where it stands, `scope` stands in for the usual one.
+
+        `place` is what dice are told of where one text is expanded for several.
+        """
         if not text:
             return "", self
-        own = evolve(self.scope if scope is None else scope, place=path)
+        place = path if place is None else place
+        own = evolve(self.scope if scope is None else scope, place=place)
         done = self.expand(text, own, self.state)
         found = (evolve(one, path=path) for one in done.diagnostics)
         return done.text, evolve(self, state=done.state, told=self.told.plus(found))

@@ -20,7 +20,7 @@ from tavern_compiler._st_preset import read_order
 from tavern_compiler._st_remarks import remarks
 from tavern_compiler._st_settings import prompt_settings
 from tavern_compiler._st_squash import flatten
-from tavern_compiler.macro_context import MacroContext
+from tavern_compiler.macro_context import MacroContext, MacroMeter
 from tavern_compiler.st_input import (
     CountTokens,
     ProjectionInput,
@@ -90,7 +90,8 @@ def project_prompt_inputs(
     """Build the messages of a request from texts that were frozen earlier, with any preset."""
     chosen = ProjectionTools() if tools is None else tools
     own = ProjectionSettings() if settings is None else settings
-    macros = Macros(expand=chosen.expand, scope=inputs.scope, state=chosen.macro_state)
+    scope = evolve(inputs.scope, meter=MacroMeter())
+    macros = Macros(expand=chosen.expand, scope=scope, state=chosen.macro_state)
     costs = Costs(count_tokens=count_tokens, per_message=own.tokens_per_message)
     return _build(_Order(inputs, preset, own), costs, chosen, macros)
 

@@ -18,6 +18,8 @@ class MessageSourceKind(StrEnum):
 
     PRESET = "preset"
     CHARACTER = "character"
+    MEMBER = "group/members"
+    """The card of one who is in the group."""
     PERSONA = "persona"
     WORLD_BOOK = "lore"
     CHAT = "chat"

@@ -129,7 +129,7 @@ def lore_step(job: Job, consumed: Consumed, side: LoreSide) -> Step:
 def _lore_text(job: Job, one: FiredLore, context: MacroContext, variables: Variables) -> Expansion:
     if one.entry.text is not None:
         return Expansion(text=one.entry.text, variables=variables)
-    return job.expand(one.entry.content, context, variables, f"/lore/{one.qualified_id}")
+    return job.expand(one.entry.content, context, variables, one.dice_place)
 
 
 def part_of(expansion: Expansion, *sources: PartSource) -> Part:

@@ -15,7 +15,7 @@ from attrs import define, evolve, field
 
 from tavern_loader.adapters.background import Background
 from tavern_loader.adapters.clock import SystemClock
-from tavern_loader.adapters.hosting import complain
+from tavern_loader.adapters.console import complain
 from tavern_loader.adapters.late_http import MESSAGES, HttpSide, LateHttp
 from tavern_loader.adapters.settings_files import real_path, settings_in
 from tavern_loader.adapters.soon import Soon
@@ -27,7 +27,8 @@ from tavern_loader.domain.host_settings import HostSettings, host_settings
 from tavern_loader.errors import LoaderError
 from tavern_loader.installation import Installation, open_installation
 from tavern_loader.ports import Cancellation, HostSession, JsonObject
-from tavern_loader.service.host_methods import Handler, HostService
+from tavern_loader.service.host_methods import HostService
+from tavern_loader.service.host_parts import Handler
 from tavern_loader.service.library import Library
 from tavern_loader.service.parameters import Parameters
 from tavern_loader.service.roleplay import Roleplay

@@ -1,36 +1,45 @@
 """The command line: finds the command, prints what it gives, and ends with its exit code.
 
-Owns exit codes and standard output. Exit codes: 0 done, 1 something cannot be done or used, 2 wrong
-arguments. The commands are in `commands`.
+Owns exit codes. Exit codes: 0 done, 1 something cannot be done or used, 2 wrong arguments, 130
+interrupted. The commands are in `commands`.
 """
 
 import argparse
-import os
 import sys
 from collections.abc import Sequence
 
 from tavern_loader._version import __version__
+from tavern_loader.adapters.console import as_bytes, complain, write_output
 from tavern_loader.commands import MODULES, load_command
+from tavern_loader.commands.command import Ended, Outcome
 from tavern_loader.errors import LoaderError
+
+INTERRUPTED = 130
+"""As shells have it: 128 and the number of the signal."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and give its exit code; wrong arguments end the process with 2."""
     given = sys.argv[1:] if arguments is None else list(arguments)
-    options = _parser(given).parse_args(given)
     try:
-        outcome = options.command.run(options)
-        if isinstance(outcome, int):
-            return outcome
-        _write(outcome)
-        sys.stdout.flush()
+        options = _parser(given).parse_args(given)
+        return _end(options.command.run(options))
     except LoaderError as error:
-        _complain(str(error))
+        complain(f"error: {error}")
         return 1
-    except BrokenPipeError:
-        # The reader has seen enough. Python flushes once more at exit: that goes nowhere.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return 0
+    except KeyboardInterrupt:
+        complain("interrupted")
+        return INTERRUPTED
+
+
+def _end(outcome: Outcome) -> int:
+    """Print what a command gives; its exit code."""
+    if isinstance(outcome, int):
+        return outcome
+    ended = outcome if isinstance(outcome, Ended) else Ended(outcome)
+    shown = ended.shown
+    write_output(as_bytes(shown) if isinstance(shown, str) else shown)
+    return ended.code
 
 
 def _parser(given: Sequence[str]) -> argparse.ArgumentParser:
@@ -47,14 +56,3 @@ def _parser(given: Sequence[str]) -> argparse.ArgumentParser:
         command.add_options(row)
         row.set_defaults(command=command, usage_error=row.error)
     return parser
-
-
-def _write(text: str) -> None:
-    """Write UTF-8 whatever the locale says; half a surrogate pair is written as its escape."""
-    sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace"))
-
-
-def _complain(line: str) -> None:
-    text = f"tavern-loader: error: {' '.join(line.split())}\n"
-    sys.stderr.buffer.write(text.encode("utf-8", "backslashreplace"))
-    sys.stderr.flush()

@@ -57,6 +57,15 @@ def place(request: pytest.FixtureRequest, client: Client) -> Place:
     return Place(client=client, folder=scene.folder, occupy=occupy)
 
 
+@pytest.fixture(scope="module")
+def at_rest(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Wait, once a module is through, until no session runs that it let run."""
+    hosted: Place | None = request.getfixturevalue("hosted") if THROUGH_HOST else None
+    yield
+    if hosted is not None:
+        hosted.rest()
+
+
 @pytest.fixture
 def direct() -> None:
     """Mark a test of what the host's web server does by itself, or does not let through."""

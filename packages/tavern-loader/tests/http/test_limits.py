@@ -129,6 +129,9 @@ def test_while_another_process_writes_a_change_is_refused_and_a_read_is_not(
     with FileLock(scene.folder / LOCK_FILE):
         assert scene.client.post("/v1/users", {"name": "Aya"}).error == (503, "STORE_BUSY")
         assert len(scene.client.get("/v1/users").json["users"]) == 1
+        source = {"mode": "current", "sessionId": "s-1"}
+        looked_at = scene.client.post("/v1/session-configurations/preview", {"source": source})
+        assert looked_at.status == 200
     assert scene.client.post("/v1/users", {"name": "Aya"}).status == 201
 
 

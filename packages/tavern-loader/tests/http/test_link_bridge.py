@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from attrs import define, field
 
+from tavern_loader.adapters.http import link_bridge
 from tavern_loader.adapters.http.link_bridge import (
     CHUNK_BYTES,
     MAX_STREAMS,
@@ -182,6 +183,18 @@ def test_a_reader_that_does_not_read_is_sent_one_window(wire: Wire) -> None:
         time.sleep(0.01)
     wire.wait(1, "http/done")
     assert len(wire.body(1)) == 1024 * 1024
+    host.bridge.close()
+
+
+def test_a_reader_that_reads_nothing_for_long_is_given_up(
+    wire: Wire, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(link_bridge, "STALL_S", 0.1)
+    host = hosting(large, wire)
+    host.request(1)
+    host.end(1)
+    assert wire.wait(1, "http/abort") == [{"stream": 1, "reason": "stalled"}]
+    assert len(wire.body(1)) == WINDOW_BYTES
     host.bridge.close()
 
 

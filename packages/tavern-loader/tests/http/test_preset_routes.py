@@ -103,6 +103,15 @@ def test_a_tag_that_is_no_revision_never_matches(client: Client, tag: str) -> No
     assert client.put("/v1/presets/gone", {}, headers={"if-match": tag}).error == NOT_FOUND
 
 
+def test_two_conditions_are_not_taken_for_none(client: Client) -> None:
+    target = f"/v1/presets/{imported(client)['id']}"
+    seen = client.get(target).headers["etag"]
+    for first, second in ((seen, '"sha256-0"'), ('"sha256-0"', '"sha256-1"'), ("*", seen)):
+        tags = [("if-match", first), ("if-match", second)]
+        reply = client.put(target, {"name": "Raft"}, more_headers=tags)
+        assert reply.error == (412, "REVISION_CONFLICT")
+
+
 @pytest.mark.parametrize(
     "content",
     [

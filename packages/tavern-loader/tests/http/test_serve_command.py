@@ -11,7 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from tavern_loader.adapters.stored_bytes import TRACE_RECORDS
 from tavern_loader.cli import main
+from tests.trace_scenario import VECTORS, case
 
 API = "/pmp-dsh-tavern/api"
 
@@ -44,6 +46,34 @@ def test_it_serves_the_stores_of_a_home_and_ends_when_told(tmp_path: Path) -> No
         assert answer.status == 201
     kept = tmp_path / "pmp-dsh-tavern" / "users" / f"{user['id']}.json"
     assert json.loads(kept.read_bytes()) == user
+
+
+def test_what_clients_do_wrong_is_not_printed(tmp_path: Path) -> None:
+    # `serving` looks at standard error at its end.
+    upgrade = b"GET / HTTP/1.1\r\nHost: localhost\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n"
+    with serving(tmp_path) as port:
+        for wrong in (b"NONSENSE\r\n\r\n", upgrade):
+            with socket.create_connection(("127.0.0.1", port), timeout=10) as client:
+                client.sendall(wrong)
+                assert client.recv(1024).startswith(b"HTTP/1.1 4")
+
+
+def test_a_record_is_proven_by_the_log_that_its_session_has_left(tmp_path: Path) -> None:
+    stores = tmp_path / "pmp-dsh-tavern"
+    stores.mkdir()
+    (stores / TRACE_RECORDS).write_bytes((VECTORS / TRACE_RECORDS).read_bytes())
+    log = case("session_demo")
+    folder = tmp_path / "sessions" / "of-a-day" / "session-demo"
+    folder.mkdir(parents=True)
+    rows = (json.dumps(row) for row in (log["meta"], *log["events"]))
+    (folder / "session.jsonl").write_text("\n".join(rows), encoding="utf-8")
+    target = f"{API}/v3/sessions/session-demo/assemblies"
+    with serving(tmp_path) as port, closing(HTTPConnection("127.0.0.1", port)) as connection:
+        connection.request("GET", target)
+        index = json.loads(connection.getresponse().read())["records"]
+        connection.request("GET", f"{target}/{index[0]['id']}")
+        record = json.loads(connection.getresponse().read())["record"]
+    assert record["contentStatus"] == "available"
 
 
 def test_further_hosts_can_be_named(tmp_path: Path) -> None:

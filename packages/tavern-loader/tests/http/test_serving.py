@@ -3,16 +3,21 @@
 import socket
 import time
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from http.client import HTTPConnection
 from pathlib import Path
+from threading import Event
+from typing import Any
 
 import pytest
 
-from tavern_loader.adapters.http import serving
+from tavern_loader.adapters.http import api, serving
+from tavern_loader.adapters.http.route import Route, checked_body
 from tests.http_scene import HttpScene
 from tests.http_server import Served
 
+LARGE_BYTES = 64 * 1024 * 1024
+"""More than the buffers between two programs of one machine hold."""
 SETTINGS = "/pmp-dsh-tavern/api/v1/ui-settings"
 
 
@@ -69,6 +74,47 @@ def test_a_refused_body_that_goes_on_for_ever_is_cut_off(served: Served) -> None
         assert _until_closed(talker, each=b"x" * 1000) < 3
 
 
+def test_an_answer_that_nobody_reads_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    over = Event()
+
+    async def large(_: Any, __: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": bytes(LARGE_BYTES)})
+        over.set()
+
+    monkeypatch.setattr(serving, "STALL_S", 0.3)
+    with (
+        Served.of(large) as served,
+        socket.create_connection(("127.0.0.1", served.port), timeout=5) as lazy,
+    ):
+        lazy.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert over.wait(10)
+        assert _read_to_the_end(lazy) < LARGE_BYTES
+
+
+def test_a_body_that_is_being_read_holds_up_nobody(
+    connection: HTTPConnection, served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, goes_on = Event(), Event()
+
+    def read(route: Route, data: bytes) -> object:
+        if route.changes:
+            begun.set()
+            goes_on.wait(5)
+        return checked_body(route, data)
+
+    monkeypatch.setattr(api, "checked_body", read)
+    own = f"127.0.0.1:{served.port}"
+    headers = {"Origin": f"http://{own}", "Content-Type": "application/json"}
+    connection.request("PUT", SETTINGS, b'{"locale": "en", "scale": 1}', headers)
+    assert begun.wait(5)
+    with closing(HTTPConnection("127.0.0.1", served.port, timeout=5)) as other:
+        other.request("GET", SETTINGS)
+        assert other.getresponse().status == 200
+    goes_on.set()
+    assert connection.getresponse().status == 200
+
+
 def test_a_head_of_megabytes_is_refused(served: Served) -> None:
     with socket.create_connection(("127.0.0.1", served.port), timeout=5) as greedy:
         greedy.sendall(b"GET / HTTP/1.1\r\nx-a: " + b"b" * 100_000)
@@ -104,6 +150,15 @@ def test_an_upgrade_gets_an_ordinary_answer(connection: HTTPConnection) -> None:
 def test_a_header_cannot_say_where_a_connection_comes_from(connection: HTTPConnection) -> None:
     connection.request("GET", SETTINGS, headers={"X-Forwarded-For": "10.0.0.1"})
     assert connection.getresponse().status == 200
+
+
+def _read_to_the_end(opened: socket.socket) -> int:
+    """Give how many bytes there were until the other side closed."""
+    size = 0
+    with suppress(ConnectionResetError):
+        while piece := opened.recv(1 << 20):
+            size += len(piece)
+    return size
 
 
 def _until_closed(opened: socket.socket, each: bytes) -> float:

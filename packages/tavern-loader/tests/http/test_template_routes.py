@@ -1,5 +1,6 @@
 """Session templates, and taking over a whole configuration."""
 
+import json
 from typing import Any
 
 import pytest
@@ -141,6 +142,20 @@ def test_a_change_of_another_form_is_refused(
     assert bound
     target = f"/v1/session-templates/{template(client)['id']}"
     assert client.patch(target, content).error == INVALID
+
+
+def test_a_template_may_have_any_id_that_the_plugin_gives(scene: HttpScene) -> None:
+    template(scene.client)
+    file = scene.folder / "session-templates.json"
+    document = json.loads(file.read_bytes())
+    document["templates"][0]["id"] = "night.2:b"
+    file.write_text(json.dumps(document), encoding="utf-8")
+    client = scene.client
+    assert client.get("/v1/session-templates/night.2:b").json["template"]["name"] == "Night"
+    assert client.post("/v1/session-templates/select", {"id": "night.2:b"}).status == 200
+    source = {"mode": "template", "templateId": "night.2:b"}
+    assert client.post("/v1/session-configurations/preview", {"source": source}).status == 200
+    assert client.delete("/v1/session-templates/night.2:b").status == 200
 
 
 def test_there_are_a_hundred_templates_at_most(scene: HttpScene) -> None:

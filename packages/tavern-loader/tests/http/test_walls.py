@@ -91,6 +91,7 @@ def test_loopback_names_are_served(client: Client, host: str) -> None:
         "0x7f.0.0.1",
         "0177.0.0.1",
         "localhost.",
+        "localhost\xa0",
         "[::1",
         "[::2]",
         "10.0.0.1",
@@ -286,6 +287,11 @@ def test_what_is_no_json_object_is_refused_without_being_repeated(
     assert len(data) < 5 or data not in reply.body
 
 
+def test_a_number_that_is_none_is_called_that(client: Client) -> None:
+    reply = client.send("PUT", SETTINGS, data=b'{"locale": "en", "scale": NaN}')
+    assert reply.json["error"] == "the body has a number that JSON cannot hold"
+
+
 @pytest.mark.parametrize(
     "target",
     [
@@ -305,6 +311,12 @@ def test_what_is_no_json_object_is_refused_without_being_repeated(
 )
 def test_paths_that_are_none_lead_nowhere(client: Client, target: str) -> None:
     assert client.get(target).error == (404, "NOT_FOUND")
+
+
+@pytest.mark.parametrize("authority", [HOST, "evil.example"])
+def test_an_absolute_address_leads_nowhere(client: Client, authority: str) -> None:
+    reply = client.get(SETTINGS, root=f"http://{authority}/pmp-dsh-tavern/api")
+    assert reply.error == (404, "NOT_FOUND")
 
 
 def test_the_retired_root_is_gone(client: Client) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import pytest
 
 from tavern_loader.app import host_methods
-from tavern_loader.service import resolving
+from tavern_loader.service import bound_books
 from tavern_matcher import Index, MatchSettings, NamedBook, compile_index
 from tests.step_scene import STORAGE, StepScene, Wanted, world
 
@@ -22,7 +22,7 @@ def test_what_new_sessions_begin_with_is_read_before_the_first(
         made.append(threading.get_ident())
         return compile_index(books, settings)
 
-    monkeypatch.setattr(resolving, "compile_index", noted)
+    monkeypatch.setattr(bound_books, "compile_index", noted)
     warm(scene)
     assert "It is high." in scene.session().say("the hill").parts
     assert len(made) == 1

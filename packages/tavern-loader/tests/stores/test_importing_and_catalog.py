@@ -101,6 +101,25 @@ def test_a_user_that_was_handed_out_comes_back_whole(opened: Installation) -> No
 
 
 @pytest.mark.parametrize(
+    ("data", "code"),
+    [
+        (b"", "EMPTY_INPUT"),
+        (b'{"name":', "JSON_TRUNCATED"),
+        (b'{"name": 1} x', "JSON_SYNTAX"),
+        (b"[" * 100_000, "LIMIT_EXCEEDED"),
+        (b"[]", "NOT_KEPT"),
+        (b"hello", "NOT_KEPT"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_refused_with_its_reason(
+    opened: Installation, data: bytes, code: str
+) -> None:
+    with pytest.raises(InputError) as raised:
+        opened.importing.take(SourceFile(name="x.json", data=data))
+    assert raised.value.code == code
+
+
+@pytest.mark.parametrize(
     ("value", "code"),
     [
         ({"user_name": "U", "character_name": "C", "chat_metadata": {}}, "NOT_KEPT"),

@@ -20,7 +20,7 @@ from tavern_loader.domain.selection import (
 from tavern_loader.errors import DamagedError, StoreError
 from tavern_loader.installation import Installation, open_installation
 from tavern_loader.service.reading import SourceFile
-from tavern_loader.service.resolving import Resolved
+from tavern_loader.service.resolved import Resolved
 from tavern_matcher import ScanContext, ScanMessage, match
 from tavern_trace import digest
 
@@ -299,10 +299,10 @@ def test_whole_books_are_left_out_when_there_are_too_many_entries(
     opened: Installation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from tavern_loader.domain.world_book_limits import MAX_RUNTIME_ENTRIES
-    from tavern_loader.service import resolving
+    from tavern_loader.service import bound_books
 
     assert MAX_RUNTIME_ENTRIES == 10_000
-    monkeypatch.setattr(resolving, "MAX_RUNTIME_ENTRIES", 10)
+    monkeypatch.setattr(bound_books, "MAX_RUNTIME_ENTRIES", 10)
     ids = [opened.importing.take(many(count)).resources[0].id for count in (6, 5, 4, 11)]
     found = opened.library.resolve(Selection(world_book_ids=tuple(ids)))
     assert [one.id for one in found.books] == [ids[0], ids[2]]

@@ -12,7 +12,7 @@ import math
 import re
 from collections.abc import Mapping
 
-from tavern_matcher._js import UNDEFINED, number_text, object_key_rank
+from tavern_matcher._js import UNDEFINED, number_text, object_key_rank, to_number
 
 _MASK = 0xFFFFFFFF
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -41,7 +41,8 @@ def stringify(value: object) -> str:
     if isinstance(value, bool) or value is None:
         return {True: "true", False: "false", None: "null"}[value]
     if isinstance(value, int | float):
-        return number_text(value) if math.isfinite(value) else "null"
+        number = to_number(value)
+        return number_text(number) if math.isfinite(number) else "null"
     if isinstance(value, Mapping):
         members = (
             f"{stringify(key)}:{stringify(value[key])}"

@@ -83,7 +83,7 @@ def signature_of(path: Path | str) -> Signature | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
-        raise _unreadable(Path(path).name, error) from error
+        raise unreadable(Path(path).name, error) from error
 
 
 def read_file(path: Path, limit_bytes: int) -> FileBytes | None:
@@ -99,7 +99,7 @@ def read_file(path: Path, limit_bytes: int) -> FileBytes | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
-        raise _unreadable(path.name, error) from error
+        raise unreadable(path.name, error) from error
 
 
 def write_file(path: Path, data: bytes) -> Signature:
@@ -195,7 +195,8 @@ def unwritable(name: str, error: OSError) -> StoreError:
     return StoreError("STORE_UNWRITABLE", f"{name} cannot be written: {reason}")
 
 
-def _unreadable(name: str, error: OSError) -> StoreError:
+def unreadable(name: str, error: OSError) -> StoreError:
+    """Say that something cannot be read, and why."""
     reason = error.strerror or type(error).__name__
     return StoreError("STORE_UNREADABLE", f"{name} cannot be read: {reason}")
 

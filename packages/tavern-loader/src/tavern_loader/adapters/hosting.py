@@ -13,6 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO, Protocol
 
+from tavern_loader.adapters.console import complain
 from tavern_loader.adapters.host_proxy import HostProxy
 from tavern_loader.adapters.link import Handler, Inline, Link
 
@@ -57,13 +58,6 @@ def run_host(build: Build, home: Path) -> int:
     finally:
         built.close()
     return 0
-
-
-def complain(line: str) -> None:
-    """Write one line for people to standard error."""
-    text = f"tavern-loader: {' '.join(line.split())}\n"
-    sys.stderr.buffer.write(text.encode("utf-8", "backslashreplace"))
-    sys.stderr.flush()
 
 
 def hold_collector() -> None:

@@ -22,6 +22,7 @@ from tavern_loader.adapters.profile_folder import (
     INSTALLED,
     MANIFEST,
     Profile,
+    changing,
     contents_of,
     object_or_none,
     read_or_none,
@@ -72,18 +73,19 @@ def install(profile: Profile, python: str, dsh: DshProgram | None) -> Done:
     Raises ProfileError if the host does not take the profile, StoreError if files cannot be
     written. Then all is as before, unless the error is PROFILE_NOT_PUT_BACK.
     """
-    before = Before.of(profile)
-    try:
-        steps = [*_make_profile(profile, dsh), *_put_in(profile, python)]
-        if steps and dsh is not None:
-            _check(profile, dsh)
-        before.keep_change()
-    except ProfileError as error:
-        _put_back(before, error)
-        raise ProfileError(error.code, f"{error.message}; nothing was changed") from error
-    except BaseException as error:
-        _put_back(before, error)
-        raise
+    with changing(profile):
+        before = Before.of(profile)
+        try:
+            steps = [*_make_profile(profile, dsh), *_put_in(profile, python)]
+            if steps and dsh is not None:
+                _check(profile, dsh)
+            before.keep_change()
+        except ProfileError as error:
+            _put_back(before, error)
+            raise ProfileError(error.code, f"{error.message}; nothing was changed") from error
+        except BaseException as error:
+            _put_back(before, error)
+            raise
     return Done(steps=tuple(steps), is_checked=dsh is not None)
 
 
@@ -97,8 +99,12 @@ def _put_back(before: Before, error: BaseException) -> None:
 
 
 def uninstall(profile: Profile) -> Done:
-    """Take the bridge out of a profile; a part that is missing is no fault."""
-    return Done(steps=tuple(_take_out(profile)), is_checked=False)
+    """Take the bridge out of a profile; a part that is missing is no fault.
+
+    Raises ProfileError for a manifest that cannot be used, StoreError.
+    """
+    with changing(profile):
+        return Done(steps=tuple(_take_out(profile)), is_checked=False)
 
 
 def _make_profile(profile: Profile, dsh: DshProgram | None) -> Iterator[str]:

@@ -7,12 +7,14 @@ Source: DSH 0.1.0-rc.8, the folders of its profiles.
 
 import os
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from attrs import frozen
 
-from tavern_loader.adapters.atomic_json import load_object, write_file
+from tavern_loader.adapters.atomic_json import load_object, unwritable, write_file
 from tavern_loader.domain.dsh_profile import BRIDGE, ProfileError, bundles
 
 MANIFEST = "package.json"
@@ -107,6 +109,15 @@ def object_or_none(data: bytes) -> dict[str, Any] | None:
         return None
 
 
+@contextmanager
+def changing(profile: Profile) -> Iterator[None]:
+    """Tell of files that cannot be read or written as StoreError (STORE_UNWRITABLE)."""
+    try:
+        yield
+    except OSError as error:
+        raise unwritable(str(error.filename or profile.folder), error) from error
+
+
 def write_whole(path: Path, data: bytes) -> None:
     """Replace a file whole, with the rights of a file that is not secret."""
     path.parent.mkdir(mode=_FOLDER_MODE, parents=True, exist_ok=True)
@@ -119,5 +130,5 @@ def remove_path(path: Path) -> None:
     """Remove a file, a link or a whole folder, if it is there."""
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path)
-    else:
-        path.unlink(missing_ok=True)
+    elif os.path.lexists(path):
+        path.unlink()

@@ -7,6 +7,7 @@ Source: DSH 0.1.0-rc.8, `sessions/<folder>/<id>/session.jsonl.zstd`.
 """
 
 import json
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -56,7 +57,16 @@ class LoggedHost(NoHost):
         return {"meta": rows[0], "events": rows[1:]}
 
     def logged_ids(self) -> frozenset[str]:
-        """Name all sessions that have a log."""
+        """Name all sessions that have a log.
+
+        Raises HostError (SESSION_LOGS_UNREADABLE) where nothing can be said of any.
+        """
+        try:
+            os.listdir(self._sessions)  # noqa: PTH208 - a glob does not tell of faults
+        except OSError as error:
+            reason = error.strerror or type(error).__name__
+            message = f"the logs of sessions cannot be listed: {reason}"
+            raise HostError("SESSION_LOGS_UNREADABLE", message) from error
         found = (folder for name in _NAMES for folder in self._sessions.glob(f"*/*/{name}"))
         return frozenset(path.parent.name for path in found)
 

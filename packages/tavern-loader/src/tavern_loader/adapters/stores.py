@@ -22,6 +22,7 @@ from tavern_loader.adapters.atomic_json import (
     remove_file,
     remove_left_behind,
     signature_of,
+    unreadable,
     write_file,
 )
 from tavern_loader.adapters.json_file import (
@@ -71,9 +72,15 @@ _ORIGINALS = "character-originals"
 
 
 def storage_root(dsh_home: str | None, environment: Mapping[str, str]) -> Path:
-    """Find the folder of the stores: in the given home, else in DSH_HOME, else in `~/.dsh`."""
+    """Find the folder of the stores: in the given home, else in DSH_HOME, else in `~/.dsh`.
+
+    Raises StoreError (HOME_NOT_FOUND) if it cannot be said where that is.
+    """
     home = dsh_home or environment.get(HOME_VARIABLE) or DEFAULT_HOME
-    return Path(home).expanduser().absolute() / PLUGIN_FOLDER
+    try:
+        return Path(home).expanduser().absolute() / PLUGIN_FOLDER
+    except (RuntimeError, OSError) as error:  # an unknown user; a folder that was removed
+        raise StoreError("HOME_NOT_FOUND", f"there is no folder {home}") from error
 
 
 def open_storage(root: Path) -> Storage:
@@ -174,11 +181,13 @@ class JsonFolder:
         self._kept: Lru[str, ReadObject] = Lru(KEPT_BYTES)
 
     def ids(self) -> tuple[str, ...]:
-        """List the ids, sorted."""
+        """List the ids, sorted. Raises StoreError."""
         try:
             names = os.listdir(self._folder)  # noqa: PTH208 - the only one that makes no objects
-        except OSError:
+        except (FileNotFoundError, NotADirectoryError):
             return ()
+        except OSError as error:
+            raise unreadable(self._folder.name, error) from error
         found = (name.removesuffix(".json") for name in names if name.endswith(".json"))
         return tuple(sorted(name for name in found if _ID.fullmatch(name)))
 

@@ -8,7 +8,7 @@ from typing import Any
 from attrs import evolve
 
 from tavern_compiler import CompilerError
-from tavern_loader.adapters.hosting import complain
+from tavern_loader.adapters.console import complain
 from tavern_loader.adapters.session_logs import LoggedHost
 from tavern_loader.commands.bind_command import selection_json, selection_lines
 from tavern_loader.commands.command import Command, Outcome, add_home, add_json, installation

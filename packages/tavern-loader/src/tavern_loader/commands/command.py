@@ -1,7 +1,6 @@
 """What a command of the command line is.
 
-A command is a row of the table in `commands`: it says its options and gives what to print, or an
-exit code if it has printed by itself.
+A command is a row of the table in `commands`: it says its options and gives what to print.
 """
 
 import argparse
@@ -14,8 +13,17 @@ from attrs import frozen
 if TYPE_CHECKING:
     from tavern_loader.installation import Installation
 
-Outcome = str | int
-"""A text to print, or an exit code."""
+
+@frozen
+class Ended:
+    """What is printed, and the exit code."""
+
+    shown: str | bytes
+    code: int = 0
+
+
+Outcome = str | bytes | Ended | int
+"""What is printed, or an exit code if the command has printed by itself."""
 
 
 @frozen(kw_only=True)

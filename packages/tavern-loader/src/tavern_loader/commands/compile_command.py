@@ -1,9 +1,6 @@
 """`tavern-loader compile`: files to prompt parts, without any store or host."""
 
 import argparse
-import json
-import shutil
-import sys
 from datetime import datetime
 
 from attrs import evolve
@@ -11,6 +8,7 @@ from attrs import evolve
 from tavern_loader.adapters.tokens import estimate_tokens
 from tavern_loader.commands.command import Command, Outcome, add_json
 from tavern_loader.commands.files import STDIN, is_file, read_source, read_text
+from tavern_loader.commands.showing import document_text, terminal_width
 from tavern_loader.document import json_document
 from tavern_loader.messages_json import message_document
 from tavern_loader.messages_text import message_report
@@ -35,21 +33,17 @@ def _run(options: argparse.Namespace) -> Outcome:
         return _messages(options, request, title)
     done = compile_files(request)
     if options.json:
-        return _as_json(json_document(done))
-    return text_report(done, options.width or _terminal_width(), title=title)
+        return document_text(json_document(done))
+    return text_report(done, options.width or terminal_width(), title=title)
 
 
 def _messages(options: argparse.Namespace, request: CompileRequest, title: str) -> str:
     now = options.time or datetime.now().astimezone()
     done = project_files(request, count_tokens=estimate_tokens, now=now)
     if options.json:
-        return _as_json(message_document(done, counted_with=COUNTED_WITH))
-    width = options.width or _terminal_width()
+        return document_text(message_document(done, counted_with=COUNTED_WITH))
+    width = options.width or terminal_width()
     return message_report(done, width, title=title, counted_with=COUNTED_WITH)
-
-
-def _as_json(document: object) -> str:
-    return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
 
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
@@ -106,7 +100,7 @@ def _time(text: str) -> datetime:
 def _request(options: argparse.Namespace) -> tuple[CompileRequest, str]:
     """Build the request, and the headline that says what was used."""
     paths = [options.card, *(options.world or ()), options.preset, options.chat, options.persona]
-    given = [name for name in FILE_OPTIONS if getattr(options, name)]
+    given = [name for name in FILE_OPTIONS if getattr(options, name) is not None]
     if given and options.sample:
         options.usage_error(f"argument --sample: not allowed with --{given[0]}")
     alone = [name for name in ("no_scripts", "time") if getattr(options, name)]
@@ -156,9 +150,3 @@ def _persona(value: str) -> str:
 
 def _optional(path: str | None) -> SourceFile | None:
     return None if path is None else read_source(path)
-
-
-def _terminal_width() -> int:
-    if not sys.stdout.isatty():
-        return DEFAULT_WIDTH
-    return shutil.get_terminal_size((DEFAULT_WIDTH, 0)).columns

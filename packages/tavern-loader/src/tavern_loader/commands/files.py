@@ -1,5 +1,6 @@
 """Files that are named on the command line: read whole, but not larger than any parser takes."""
 
+import os
 import sys
 from pathlib import Path
 from typing import BinaryIO
@@ -14,7 +15,9 @@ STDIN = "-"
 def read_source(path: str) -> SourceFile:
     """Read a file, or standard input for `-`. Raises InputError."""
     if path == STDIN:
-        return SourceFile(name="<stdin>", data=_read(sys.stdin.buffer, "<stdin>"))
+        return _read_standard_input()
+    if not path:
+        raise InputError("FILE_NOT_FOUND", "this is no name of a file", file='""')
     try:
         with Path(path).open("rb") as stream:
             return SourceFile(name=Path(path).name, data=_read(stream, path))
@@ -25,6 +28,13 @@ def read_source(path: str) -> SourceFile:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "it cannot be opened"
         raise InputError("FILE_UNREADABLE", reason, file=path) from error
+
+
+def _read_standard_input() -> SourceFile:
+    name = "<stdin>"
+    if sys.stdin is None:  # what starts a program can take it away
+        raise InputError("FILE_UNREADABLE", "there is no standard input", file=name)
+    return SourceFile(name=name, data=_read(sys.stdin.buffer, name))
 
 
 def read_text(path: str) -> str:
@@ -45,22 +55,27 @@ def is_file(value: str) -> bool:
         return False
 
 
-def write_output(path: str, data: bytes) -> None:
-    """Write a file, or standard output for `-`. Raises InputError."""
-    if path == STDIN:
-        sys.stdout.buffer.write(data)
-        return
+def write_file(path: str, data: bytes) -> None:
+    """Write a file. Raises InputError."""
     try:
         Path(path).write_bytes(data)
-    except OSError as error:
-        reason = error.strerror or "it cannot be written"
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "it cannot be written"
         raise InputError("FILE_UNWRITABLE", reason, file=path) from error
 
 
 def _read(stream: BinaryIO, name: str) -> bytes:
     limit = DEFAULT_LIMITS.input_bytes
-    data = stream.read(limit + 1)
-    if len(data) > limit:
+    data = stream.read(limit + 1) if _size(stream) <= limit else None
+    if data is None or len(data) > limit:
         message = f"the file has more than {limit} bytes"
         raise InputError("FILE_TOO_LARGE", message, file=name)
     return data
+
+
+def _size(stream: BinaryIO) -> int:
+    """Give the size of a file; 0 for what has none, such as a pipe."""
+    try:
+        return os.fstat(stream.fileno()).st_size
+    except (OSError, ValueError):
+        return 0

@@ -13,8 +13,7 @@ from tavern_loader.adapters.dsh_program import find_dsh
 from tavern_loader.adapters.installing import Done, install, uninstall
 from tavern_loader.adapters.profile_folder import Profile, profiles_with_bridge
 from tavern_loader.adapters.stores import storage_root
-from tavern_loader.commands.command import Command, Outcome, add_home, add_json
-from tavern_loader.commands.files import STDIN, write_output
+from tavern_loader.commands.command import Command, Ended, Outcome, add_home, add_json
 from tavern_loader.commands.showing import document_text, lines_text
 from tavern_loader.domain.checkup import FAILED, Check
 from tavern_loader.domain.dsh_profile import DEFAULT_PROFILE, check_profile_name
@@ -114,10 +113,7 @@ def _doctor(options: argparse.Namespace) -> Outcome:
         text = document_text({"checks": [asdict(one) for one in checks]})
     else:
         text = lines_text(_line(one, names_profile=len(profiles) > 1) for one in checks)
-    if all(one.status != FAILED for one in checks):
-        return text
-    write_output(STDIN, text.encode("utf-8", "backslashreplace"))
-    return 1
+    return Ended(text, int(any(one.status == FAILED for one in checks)))
 
 
 def _profiles(home: Path) -> tuple[Profile, ...]:

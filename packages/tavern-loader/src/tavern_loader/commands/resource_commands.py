@@ -4,8 +4,15 @@ import argparse
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from tavern_loader.commands.command import Command, Outcome, add_home, add_json, installation
-from tavern_loader.commands.files import STDIN, read_source, write_output
+from tavern_loader.commands.command import (
+    Command,
+    Ended,
+    Outcome,
+    add_home,
+    add_json,
+    installation,
+)
+from tavern_loader.commands.files import STDIN, read_source, write_file
 from tavern_loader.commands.naming import REFERENCE, meant
 from tavern_loader.commands.showing import (
     amount_text,
@@ -21,6 +28,7 @@ from tavern_loader.commands.showing import (
 from tavern_loader.domain.documents import Kind, summary
 from tavern_loader.domain.js_values import object_of
 from tavern_loader.errors import InputError, LoaderError
+from tavern_loader.layout import clean
 from tavern_loader.service.catalog import Catalog, Form
 from tavern_loader.service.importing import ImportedFile
 
@@ -46,15 +54,7 @@ def _import(options: argparse.Namespace) -> Outcome:
         )
     else:
         print_text = lines_text(_imported_lines(done, failed))
-    return _with_code(print_text, 1 if failed else 0)
-
-
-def _with_code(text: str, code: int) -> Outcome:
-    """Print here if the exit code is not the usual one."""
-    if code == 0:
-        return text
-    write_output(STDIN, text.encode("utf-8", "backslashreplace"))
-    return code
+    return Ended(print_text, 1 if failed else 0)
 
 
 def _imported_json(done: list[ImportedFile]) -> Iterator[dict[str, Any]]:
@@ -95,7 +95,7 @@ def _imported_lines(
             for found in one.remarks:
                 yield from remark_lines(file.name, found)
     for _, error in failed:
-        yield f"not kept: {error}"
+        yield f"not kept: {clean(str(error))}"
 
 
 def _import_options(parser: argparse.ArgumentParser) -> None:
@@ -143,7 +143,7 @@ def _list_options(parser: argparse.ArgumentParser) -> None:
 def _checked_list(options: argparse.Namespace) -> Outcome:
     for kind in options.kind:
         if kind not in tuple(Kind):
-            options.usage_error(f"there is no kind {kind}")
+            options.usage_error(f"there is no kind {kind}; there are: {', '.join(Kind)}")
     return _list(options)
 
 
@@ -187,9 +187,11 @@ def _export(options: argparse.Namespace) -> Outcome:
         file = catalog.exported(kind, document_id, Form(options.form) if options.form else None)
     except ValueError as error:
         options.usage_error(str(error))
-    path = options.output or _file_name(file.name)
-    write_output(path, file.data)
-    return 0 if path == STDIN else f"{path}: {len(file.data)} bytes, {file.media_type}\n"
+    if options.output == STDIN:
+        return file.data
+    path = _file_name(file.name) if options.output is None else options.output
+    write_file(path, file.data)
+    return f"{path}: {len(file.data)} bytes, {file.media_type}\n"
 
 
 def _file_name(name: str) -> str:

@@ -5,7 +5,7 @@ Owns its options and what it prints. Must not know routes.
 
 import argparse
 
-from tavern_loader.adapters.hosting import complain
+from tavern_loader.adapters.console import complain
 from tavern_loader.adapters.http.serving import serve
 from tavern_loader.adapters.http.walls import Security
 from tavern_loader.adapters.session_logs import LoggedHost
@@ -72,8 +72,8 @@ COMMANDS = (
     Command(
         name="serve",
         help="serve the HTTP API alone, on this machine",
-        description="Serve the HTTP API on the stores of the host's home, without a host: no session"
-        " counts as running, and records are verified by the logs that sessions have left.",
+        description="Serve the HTTP API on the stores of the host's home, without a host: no"
+        " session counts as running, and records are verified by the logs that sessions left.",
         add_options=_add_options,
         run=_run,
     ),

@@ -16,7 +16,7 @@ MAX_NAME_CELLS = 28
 
 def terminal_width() -> int:
     """Give the width of the terminal; what goes into a file or a program has a usual one."""
-    if not sys.stdout.isatty():
+    if sys.stdout is None or not sys.stdout.isatty():
         return DEFAULT_WIDTH
     return shutil.get_terminal_size((DEFAULT_WIDTH, 0)).columns
 

@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from tavern_loader.adapters.hosting import complain
+from tavern_loader.adapters.console import complain
 from tavern_loader.adapters.session_logs import LoggedHost
 from tavern_loader.adapters.stored_bytes import OLD_ASSEMBLIES, OLD_AUDITS, StoredBytes
 from tavern_loader.commands.command import Command, Outcome, add_home, add_json, installation

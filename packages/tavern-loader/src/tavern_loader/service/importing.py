@@ -7,7 +7,7 @@ import json
 
 from attrs import frozen
 
-from tavern_format import Diagnostic, FormatError, detect
+from tavern_format import Diagnostic, FormatError, ResourceKind, detect, parse_preset
 from tavern_loader.domain import documents
 from tavern_loader.domain.documents import Kind
 from tavern_loader.domain.js_values import iso_time, text_of
@@ -20,6 +20,8 @@ from tavern_loader.store_ports import Stores
 
 _TRANSFER_MARK = f'"{TRANSFER["format"]}"'.encode()
 _HEAD_BYTES = 4096
+_NO_PRESET = "PRESET_SHAPE"
+"""The code of JSON that can be read and is something else."""
 
 
 @frozen(kw_only=True)
@@ -64,8 +66,7 @@ class Importing:
             detected, container = _detect(file)
             make = MAKERS.get(detected)
             if make is None:
-                message = f"this is a file of kind {detected}; none of that kind are kept"
-                raise InputError("NOT_KEPT", message, file=file.name)
+                raise InputError("NOT_KEPT", _not_kept(detected, file.data), file=file.name)
             made = tuple(make(self._given(file, name)))
         except FormatError as error:
             message = str(error).removeprefix(f"{error.code}: ")
@@ -118,6 +119,19 @@ class Importing:
                 )
         name = text_of(made.document.get("name"))
         return Imported(kind=made.kind, id=made.id, name=name, remarks=made.remarks)
+
+
+def _not_kept(detected: str, data: bytes) -> str:
+    """Say why a file of this kind is not kept. Raises FormatError for JSON that cannot be read."""
+    if detected != ResourceKind.UNKNOWN:
+        return f"this is a file of kind {detected}; none of that kind are kept"
+    if data.lstrip()[:1] in (b"{", b"[", b""):
+        try:
+            parse_preset(data)
+        except FormatError as error:
+            if error.code != _NO_PRESET:
+                raise
+    return "this is no card, world book, preset, or backup of personas"
 
 
 def _detect(file: SourceFile) -> tuple[str, str]:

@@ -14,7 +14,9 @@ from tavern_loader.domain.js_values import id_of, iso_time
 from tavern_loader.domain.selection import Selection
 from tavern_loader.domain.session_selections import require_session_id
 from tavern_loader.ports import Clock
-from tavern_loader.service.resolving import LIBRARY_SETTINGS, BoundBook, Resolved, Resolver
+from tavern_loader.service.bound_books import LIBRARY_SETTINGS
+from tavern_loader.service.resolved import BoundBook, Resolved
+from tavern_loader.service.resolving import Resolver
 from tavern_loader.store_ports import Stores
 from tavern_matcher import MatchSettings
 

@@ -7,37 +7,27 @@ step any time. Must not know where records are kept.
 Source: the plugin contract, sections D2 to D5 and E; the host contract, section 4.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
 
-from attrs import define, evolve, field, frozen
+from attrs import define, evolve, field
 
 from tavern_loader.domain.session import SessionFacts
-from tavern_loader.domain.session_selections import selection_to_json
 from tavern_loader.ports import Clock, Identities, JsonObject
-from tavern_loader.service.audit import audit_of
+from tavern_loader.service.capturing import capture_of
 from tavern_loader.service.step_values import Configured, StepRun
 from tavern_loader.service.trace_shelf import TraceShelf
+from tavern_loader.service.traced_session import TracedSession, WaitingRequest, seq_of
 from tavern_trace import (
-    Capture,
     CaptureIdentity,
-    CompiledProfile,
-    Draw,
-    HeaderFacts,
-    HistorySnapshot,
     OfficialAssembly,
-    OwnPart,
     Privacy,
     SentRequest,
-    SourceText,
     TraceRecord,
     begin,
     begin_failed,
     fail,
     header_facts,
-    history_from_json,
     is_session_id,
-    new_audit,
     note_parameters,
     observe_failure,
     observe_header,
@@ -54,39 +44,6 @@ ASSISTANT_MESSAGE = "assistant/message"
 ASSISTANT_ATTEMPT = "assistant/attempt"
 TURN_END = "turn/end"
 EVENT_TYPES = (REQUEST_HEADER, ASSISTANT_MESSAGE, ASSISTANT_ATTEMPT, TURN_END)
-MAX_DECISIONS = 128
-"""As many as an audit keeps."""
-_UNKNOWN_FORMAT = -1
-
-
-@frozen(kw_only=True)
-class _Waiting:
-    """A request that is not recorded yet."""
-
-    identity: CaptureIdentity
-    run: StepRun | None
-    assembly: OfficialAssembly | None
-    configured: Configured | None = None
-
-
-@define(kw_only=True)
-class _Session:
-    """What is known of a session's requests."""
-
-    facts: SessionFacts
-    header: JsonObject | None = None
-    """The latest `request/header` event, inherited ones included."""
-    is_header_new: bool = False
-    """It was logged for the request that is under way."""
-    in_force: HeaderFacts | None = None
-    """What the request that is under way is sent with."""
-    assembly: tuple[int, int, OfficialAssembly] | None = None
-    """Of which turn and step, and what the host assembled."""
-    waiting: _Waiting | None = None
-    record: TraceRecord | None = None
-    """The latest one."""
-    profile_text: str = field(default="", repr=False)
-    """Of the request that is under way."""
 
 
 @define(kw_only=True)
@@ -99,7 +56,7 @@ class Tracing:
     privacy: Privacy = Privacy.NORMAL
     is_on: bool = True
     """False: nothing is recorded."""
-    _sessions: dict[str, _Session] = field(factory=dict, init=False)
+    _sessions: dict[str, TracedSession] = field(factory=dict, init=False)
 
     # --- what the host reports -----------------------------------------------------------
 
@@ -121,7 +78,7 @@ class Tracing:
         self._supersede(session)
         assembly = session.assembly
         is_same = assembly is not None and assembly[:2] == (turn, step)
-        session.waiting = _Waiting(
+        session.waiting = WaitingRequest(
             identity=self._identity(session, turn, step),
             run=run,
             assembly=assembly[2] if assembly is not None and is_same else None,
@@ -148,7 +105,7 @@ class Tracing:
         self._record_waiting(session)
         if session.record is None or not session.record.status.is_pending:
             return
-        history = _history(session, surface, log_cut_seq)
+        history = session.history(surface, log_cut_seq)
         session.in_force = header_facts(history)
         record = session.record
         if session.is_header_new and session.in_force is not None:
@@ -201,11 +158,11 @@ class Tracing:
 
     # --- events --------------------------------------------------------------------------
 
-    def _header_logged(self, session: _Session, event: JsonObject) -> None:
+    def _header_logged(self, session: TracedSession, event: JsonObject) -> None:
         session.header = event
         session.is_header_new = True
 
-    def _message_logged(self, session: _Session, _: JsonObject) -> None:
+    def _message_logged(self, session: TracedSession, _: JsonObject) -> None:
         self._record_waiting(session)
         if session.record is not None:
             self._put(
@@ -218,11 +175,11 @@ class Tracing:
                 ),
             )
 
-    def _attempt_logged(self, session: _Session, event: JsonObject) -> None:
+    def _attempt_logged(self, session: TracedSession, event: JsonObject) -> None:
         self._record_waiting(session)
         self._point_to_failure(session, event)
 
-    def _turn_ended(self, session: _Session, event: JsonObject) -> None:
+    def _turn_ended(self, session: TracedSession, event: JsonObject) -> None:
         self._record_waiting(session)
         self._point_to_failure(session, event)
         if session.record is not None:
@@ -239,11 +196,11 @@ class Tracing:
         session.profile_text = ""
         self.shelf.flush_soon()
 
-    def _point_to_failure(self, session: _Session, event: JsonObject) -> None:
+    def _point_to_failure(self, session: TracedSession, event: JsonObject) -> None:
         if session.record is None:
             return
-        history = _history(session, (event,), _seq(event))
-        found = next((one for one in history.events if one.seq == _seq(event)), None)
+        history = session.history((event,), seq_of(event))
+        found = next((one for one in history.events if one.seq == seq_of(event)), None)
         if found is not None:
             self._put(session, observe_failure(session.record, history, found))
 
@@ -252,12 +209,12 @@ class Tracing:
     def _records(self, facts: SessionFacts) -> bool:
         return self.is_on and is_session_id(facts.id)
 
-    def _session(self, facts: SessionFacts) -> _Session:
-        session = self._sessions.setdefault(facts.id, _Session(facts=facts))
+    def _session(self, facts: SessionFacts) -> TracedSession:
+        session = self._sessions.setdefault(facts.id, TracedSession(facts=facts))
         session.facts = facts
         return session
 
-    def _identity(self, session: _Session, turn: int, step: int) -> CaptureIdentity:
+    def _identity(self, session: TracedSession, turn: int, step: int) -> CaptureIdentity:
         last = session.record
         is_again = last is not None and (last.turn, last.step) == (turn, step)
         return CaptureIdentity(
@@ -269,52 +226,23 @@ class Tracing:
             at_ms=self.clock.now_ms(),
         )
 
-    def _record_waiting(self, session: _Session) -> None:
+    def _record_waiting(self, session: TracedSession) -> None:
         """Record a request that was prepared."""
         waiting, session.waiting = session.waiting, None
         if waiting is None:
             return
-        record = begin(self._capture(session.facts, waiting), previous=session.record)
+        record = begin(capture_of(session.facts, waiting, self.privacy), previous=session.record)
         configured = waiting.configured
         noted = configured and configured.parameters(waiting.identity.attempt)
         self._put(session, note_parameters(record, noted) if noted else record)
         self._give_up_excess()
 
-    def _capture(self, facts: SessionFacts, waiting: _Waiting) -> Capture:
-        run = waiting.run
-        done = None if run is None else run.result
-        capture = Capture(
-            identity=waiting.identity, assembly=waiting.assembly, privacy=self.privacy
-        )
-        if run is None or done is None:
-            return capture
-        audit = audit_of(done, max_decisions=MAX_DECISIONS)
-        compiled = CompiledProfile(
-            system_text=done.profile.system_text,
-            system_prompt_mode=str(done.profile.system_prompt_mode),
-            call_config=run.call_settings,
-            audit=audit,
-        )
-        return evolve(
-            capture,
-            own_parts=tuple(_own_parts(run)),
-            audit=new_audit(
-                compiled,
-                waiting.identity,
-                session_format_version=facts.format_version,
-                privacy=self.privacy,
-            ),
-            selection=selection_to_json(done.given.resolved.selection),
-            compiler_fingerprint=done.profile.fingerprint,
-            draws=tuple(Draw(purpose=one.purpose, value=one.value) for one in done.match.draws),
-        )
-
-    def _put(self, session: _Session, record: TraceRecord) -> None:
+    def _put(self, session: TracedSession, record: TraceRecord) -> None:
         if record is not session.record:
             session.record = record
             self.shelf.put(record)
 
-    def _failed(self, session: _Session) -> None:
+    def _failed(self, session: TracedSession) -> None:
         if session.record is not None:
             failed = fail(
                 session.record,
@@ -324,12 +252,12 @@ class Tracing:
             )
             self._put(session, failed)
 
-    def _supersede(self, session: _Session) -> None:
+    def _supersede(self, session: TracedSession) -> None:
         self._record_waiting(session)
         if session.record is not None and session.record.status.is_pending:
             self._put(session, supersede(session.record, at_ms=self.clock.now_ms()))
 
-    def _unload(self, session: _Session) -> None:
+    def _unload(self, session: TracedSession) -> None:
         self._record_waiting(session)
         if session.record is not None and session.record.status.is_pending:
             self._put(session, unload(session.record, at_ms=self.clock.now_ms()))
@@ -347,56 +275,9 @@ class Tracing:
             self._put(session, record)
 
 
-_EVENTS: Mapping[str, Callable[[Tracing, _Session, JsonObject], None]] = {
+_EVENTS: Mapping[str, Callable[[Tracing, TracedSession, JsonObject], None]] = {
     REQUEST_HEADER: Tracing._header_logged,  # noqa: SLF001 - the table of this very class
     ASSISTANT_MESSAGE: Tracing._message_logged,  # noqa: SLF001
     ASSISTANT_ATTEMPT: Tracing._attempt_logged,  # noqa: SLF001
     TURN_END: Tracing._turn_ended,  # noqa: SLF001
 }
-
-
-def _own_parts(run: StepRun) -> Iterable[OwnPart]:
-    """Give our sections as they went into the assembly, with where their texts are from."""
-    if run.result is None:
-        return
-    for sent, part in zip(run.answer.parts, run.result.profile.parts, strict=True):
-        sources = tuple(
-            SourceText(
-                kind=str(source.kind),
-                resource_id=source.resource_id,
-                resource_revision=source.resource_revision,
-                field=source.field,
-                text=source.text,
-                relationship=str(source.relationship),
-                identifier=source.identifier,
-                role=source.role,
-                entry_id=source.entry_id,
-                qualified_entry_id=source.qualified_entry_id,
-            )
-            for source in part.sources
-        )
-        yield OwnPart(name=sent.name, text=sent.text, sources=sources)
-
-
-def _history(session: _Session, events: Sequence[JsonObject], log_cut_seq: int) -> HistorySnapshot:
-    """Make a snapshot of those events that a record may point to."""
-    facts = session.facts
-    header = () if session.header is None else (session.header,)
-    version = facts.format_version
-    snapshot = history_from_json(
-        {
-            "meta": {
-                "id": facts.id,
-                "version": _UNKNOWN_FORMAT if version is None else version,
-                "createdAt": facts.created_at,
-            },
-            "events": [*header, *events],
-            "surface": [_seq(event) for event in events],
-        }
-    )
-    return evolve(snapshot, cut=log_cut_seq)
-
-
-def _seq(event: Mapping[str, Any]) -> int:
-    seq = event.get("seq")
-    return seq if isinstance(seq, int) else -1

@@ -46,7 +46,7 @@ def series(seed: int, number: int) -> Series:
     random = Random(f"{seed}/{number}")  # noqa: S311 - a game of dice, not a secret
     words = Lexicon(random)
     case = _first(words)
-    turns = random.choice((1, 1, 2, 3, 4))
+    turns = random.choice((1, 1, 2, 3, 4, 8))
     for turn in range(1, turns + 1):
         case = {**case, "id": f"random-{seed}-{number}-{turn}"}
         state = yield deepcopy(case)
@@ -63,7 +63,7 @@ def _first(words: Lexicon) -> Json:
         "note": "random",
         "settings": _settings(words),
         "books": books,
-        "chat": [_message(words) for _ in range(random.choice((0, 1, 2, 3, 5, 5, 8)))],
+        "chat": [_message(words) for _ in range(random.choice((0, 1, 2, 3, 5, 5, 8, 20)))],
         "scan_data": {name: _sometimes(random, 0.3, words.text(4)) for name in SOURCES},
         "trigger": "normal" if random.random() < 0.8 else random.choice(TRIGGERS),
         "dry_run": random.random() < 0.05,
@@ -157,7 +157,8 @@ def _bindings(random: Random, free: list[str]) -> str | list[str]:
 
 def _book(words: Lexicon, place: int, source: str | list[str]) -> Json:
     random = words.random
-    entries = [_entry(words, uid) for uid in range(random.randint(1, 9))]
+    count = 30 if random.random() < 0.06 else random.randint(1, 9)
+    entries = [_entry(words, uid) for uid in range(count)]
     book = {
         "name": random.choice(("g", "lore", "书", "b.0")) + str(place),
         "source": source,

@@ -1,6 +1,7 @@
 """Work that nobody waits for: in order, a moment later, and at once where that is asked for."""
 
 import threading
+from functools import partial
 
 from tavern_loader.adapters.background import Background
 from tavern_loader.adapters.clock import SystemClock
@@ -22,7 +23,7 @@ def test_work_waits_until_somebody_drains() -> None:
     done: list[int] = []
     queue = background([])
     for number in range(3):
-        queue.submit(lambda number=number: done.append(number))
+        queue.submit(partial(done.append, number))
     assert done == []
     assert queue.drain(10)
     assert done == [0, 1, 2]

@@ -7,6 +7,7 @@ import io
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -284,3 +285,26 @@ def test_no_session_is_gone_while_no_log_can_be_seen(capsysbinary: Capture) -> N
     assert "SESSION_LOGS_UNREADABLE: the logs of sessions cannot be listed" in line
     assert cli.main(["bind", "--session", "s1"]) == 0
     assert b"River" in capsysbinary.readouterr().out
+
+
+@posix
+@pytest.mark.parametrize("closed", ["<&-", "</dev/null >&-"])
+def test_a_host_that_is_not_there_is_said_in_one_line(closed: str, tmp_path: Path) -> None:
+    code, out, error = shell(f"$T host --dsh-home {tmp_path} {closed}")
+    assert (code, out) == (1, "")
+    assert "LINK_UNUSABLE: there is no bridge" in one_line(error)
+
+
+def test_an_address_that_is_taken_is_said_once(capsysbinary: Capture) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        assert cli.main(["serve", "--port", str(port)]) == 1
+    line = one_line(capsysbinary.readouterr().err.decode())
+    assert f"ADDRESS_UNUSABLE: 127.0.0.1 port {port} cannot be opened: " in line
+    assert line.count("127.0.0.1") == 1
+
+
+@pytest.mark.usefixtures("home")
+def test_what_is_named_twice_is_deleted_once(capsysbinary: Capture) -> None:
+    assert cli.main(["delete", "River", "river"]) == 0
+    assert len(capsysbinary.readouterr().out.splitlines()) == 1

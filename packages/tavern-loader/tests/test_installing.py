@@ -17,6 +17,7 @@ from tavern_loader.adapters.installing import bridge_source, install, uninstall
 from tavern_loader.adapters.link_trial import try_link
 from tavern_loader.adapters.profile_folder import Profile
 from tavern_loader.domain.dsh_profile import BRIDGE, LINK, ProfileError
+from tavern_loader.errors import StoreError
 
 PYTHON = "/somewhere/python"
 ODDLY_WRITTEN = b'{"dsh":{"profile":{"bundles":["base"]}},\n "name":"x"}'
@@ -282,6 +283,18 @@ def test_failure_half_way_undoes_everything(made: Profile, monkeypatch: pytest.M
         install(made, PYTHON, None)
     assert names(made.folder) == ["package.json"]
     assert made.manifest_file.read_bytes() == ODDLY_WRITTEN
+
+
+def test_a_folder_that_cannot_be_written_is_told_as_such(
+    made: Profile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def forbid(_: Profile) -> None:
+        raise PermissionError(13, "Permission denied", str(made.link))
+
+    monkeypatch.setattr(installing, "_link", forbid)
+    with pytest.raises(StoreError, match=f"{made.link} cannot be written: Permission denied"):
+        install(made, PYTHON, None)
+    assert names(made.folder) == ["package.json"]
 
 
 @pytest.mark.parametrize("data", [b"{", b"[]", b"\xff"])

@@ -372,6 +372,22 @@ def test_log_comes_in_pages() -> None:
     assert [params["after"] for _, params in asked] == [-1, 4]
 
 
+def test_head_of_a_log_comes_without_the_log() -> None:
+    asked: list[Any] = []
+
+    class Heads:
+        def call(self, method: str, params: JsonObject) -> JsonObject:
+            asked.append((method, params))
+            return {"meta": {"parentSession": "b"} if params["sessionId"] == "a" else None}
+
+        def notify(self, method: str, params: JsonObject) -> None:
+            raise AssertionError(method, params)
+
+    host = HostProxy(Heads())
+    assert [host.session_header(one) for one in ("a", "b")] == [{"parentSession": "b"}, None]
+    assert asked == [("host/inspect", {"sessionId": one, "after": 2**53 - 1}) for one in "ab"]
+
+
 def test_end_of_input_ends_and_shows_work_that_nobody_waits() -> None:
     begun, seen = threading.Event(), threading.Event()
 

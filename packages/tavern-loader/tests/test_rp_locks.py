@@ -77,6 +77,10 @@ def test_the_process_before_is_believed_where_nothing_can_be_read(scene: Scene) 
     scene.memory.is_damaged = True
     session = scene.sync("one", "workspace-write", was_locked=True)
     assert scene.roleplay.on_tool(session, "bash", {}) == DENIED
+    # And it was no wish: what is stored counts as soon as it can be read.
+    scene.memory.is_damaged = False
+    scene.roleplay.on_pre_step("one")
+    assert scene.roleplay.on_tool(session, "bash", {}) == FREE
 
 
 def test_a_repaired_store_counts_from_the_next_step(scene: Scene) -> None:
@@ -177,6 +181,7 @@ def test_nothing_is_said_before_the_last_part_of_a_sync(scene: Scene) -> None:
 
 def test_an_event_before_the_sync_is_left_to_the_sync(scene: Scene) -> None:
     scene.event("one", "sandbox/mode", mode="workspace-write")
+    scene.event("one", "turn/end")
     assert (scene.host.told, scene.host.done) == ([], [])
 
 

@@ -1,6 +1,8 @@
 """Which reason an entry gets, what is said about it, and that nothing is passed over in silence."""
 
+import gc
 import json
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -409,3 +411,17 @@ def test_widening_is_told_also_of_entries_that_it_did_not_help(scan: Scan) -> No
     decision = scan([entry], "-", "-", "-", "owl", settings=settings).decisions[0]
     assert (decision.reason, decision.scanned_messages) == (Reason.SECONDARY_KEYS_MISS, 4)
     assert (decision.loop, decision.state) == (5, ScanState.MIN_ACTIVATIONS)
+
+
+def test_result_that_nobody_holds_is_free_without_a_collection(scan: Scan) -> None:
+    entry = {"uid": 0, "key": ["owl"], "content": "x", "probability": 50, "useProbability": True}
+    gc.collect()
+    gc.disable()
+    try:
+        result = scan([entry], "owl", settings={"recursive": True})
+        assert len(result.activated) == 1
+        held = weakref.ref(result._scan)
+        del result
+        assert held() is None
+    finally:
+        gc.enable()

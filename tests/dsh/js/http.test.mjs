@@ -1,6 +1,7 @@
 // The web server's requests over the link: pieces, windows, ends. A real server and a real client.
 import assert from 'node:assert/strict';
 import { createServer, request } from 'node:http';
+import { connect } from 'node:net';
 import test from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { bridge } from './bridge.mjs';
@@ -100,6 +101,23 @@ test('an answer may come before the body is read', async () => {
     });
     const answer = await send(it.port, { method: 'POST', body: Buffer.alloc(1024 * 1024) });
     assert.equal(answer.status, 415);
+    it.close();
+});
+
+test('what is left of a refused body is dropped, and the connection goes on', async () => {
+    const it = await scene((method, { stream }, { from }) => {
+        if (method !== 'http/request') return;
+        from('http/head', { stream, status: 413, headers: [] });
+        from('http/done', { stream });
+    });
+    const size = 8 * 1024 * 1024;
+    const client = connect(it.port, '127.0.0.1');
+    client.write(`POST / HTTP/1.1\r\nhost: x\r\ncontent-length: ${size}\r\n\r\n`);
+    client.write(Buffer.alloc(size));
+    client.end('GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n');
+    let answers = '';
+    for await (const piece of client) answers += piece;
+    assert.equal(answers.match(/HTTP.1.1 413/g).length, 2);
     it.close();
 });
 

@@ -1,13 +1,16 @@
 // The file that stands in a profile, with and without the environment it leads to.
 import assert from 'node:assert/strict';
+import { ChildProcess } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'node:test';
 import { pathToFileURL } from 'node:url';
+import { bridge } from './bridge.mjs';
 import { FakeHost } from './host.mjs';
 import { SHAPES } from './shapes.mjs';
 
+const { Peer } = await bridge('peer.js');
 const PYTHON = { python: process.execPath, arguments: ['-e', ''] };
 const mode = value => ({ type: 'sandbox/mode', seq: 0, time: 0, data: { mode: value } });
 const active = { selection: { rp: { active: true } } };
@@ -60,6 +63,16 @@ test('without the environment, what is stored decides', async t => {
     assert.deepEqual(judged(), [true, false, false, true, false, true]);
 });
 
+test('a process that was never started is sent no signal, which would reach the host itself', async t => {
+    const signalled = [];
+    t.mock.method(ChildProcess.prototype, 'kill', function kill() { signalled.push(this.pid); });
+    const { plugin } = await profile(t, JSON.stringify({ python: '/nowhere/python', arguments: [], bridge: '/nowhere/index.js' }));
+    await refused(plugin, []);
+    const peer = new Peer({ command: '/nowhere/python', args: [], env: {} }, { onGone: () => { }, onRoom: () => { }, onStderr: () => { } });
+    peer.kill();
+    assert.deepEqual(signalled, []);
+});
+
 test('where nothing stored can be read, a read-only sandbox counts as a lock', async t => {
     const { plugin, store } = await profile(t, GONE);
     const sessions = Object.keys(SHAPES).flatMap(shape => [
@@ -97,12 +110,12 @@ test('a bridge is given the settings with a whole path, and the lock for whom Py
     writeFileSync(join(folder, 'package.json'), '{"type": "module"}');
     writeFileSync(join(folder, 'index.js'), 'export const seen = []; export const offer = (...all) => seen.push(all);'
         + ' export async function apply(...all) { seen.push(all); }');
-    const bridge = join(folder, 'index.js');
-    const { plugin, store } = await profile(t, JSON.stringify({ ...PYTHON, bridge }));
+    const file = join(folder, 'index.js');
+    const { plugin, store } = await profile(t, JSON.stringify({ ...PYTHON, bridge: file }));
     const session = SHAPES['0.1.0-rc.8']({ id: 'one' });
     const host = new FakeHost(session);
     await plugin.apply(host, { storageDir: 'stores', failMode: 'closed' });
-    const { seen } = await import(pathToFileURL(bridge).href);
+    const { seen } = await import(pathToFileURL(file).href);
     const [[command, child], [ctx, config, lock]] = seen;
     child.kill();
     assert.equal(command, PYTHON.python);

@@ -91,6 +91,11 @@ for (const [version, shape] of Object.entries(SHAPES)) {
         assert.throws(() => calls['host/cancel']({ sessionId: 'nobody', reason: 'x' }), { code: 'SESSION_NOT_OPEN' });
         const log = await calls['host/inspect']({ sessionId: session.id, after: 2 });
         assert.deepEqual([log.events.map(event => event.seq), log.more, log.last], [[3, 4, 5], false, 5]);
+        const head = await calls['host/inspect']({ sessionId: session.id, after: Number.MAX_SAFE_INTEGER });
+        assert.deepEqual([head.meta.id, head.events, head.more], [session.id, [], false]);
+        host.sessionPersistence = { inspect: async () => { throw Object.assign(new Error('EMFILE'), { code: 'EMFILE', syscall: 'open' }); } };
+        await assert.rejects(calls['host/inspect']({ sessionId: 'nobody' }), { code: 'SESSION_LOG_UNREADABLE' });
+        host.sessionPersistence = { inspect: async () => { throw new Error('session "nobody" not found'); } };
         assert.deepEqual(await calls['host/inspect']({ sessionId: 'nobody' }), { meta: null, events: [], more: false, last: -1 });
         assert.equal(calls['host/session']({ sessionId: session.id }).session.running, true);
         assert.equal(calls['host/session']({ sessionId: 'nobody' }).session, null);

@@ -14,7 +14,6 @@ from tavern_compiler._js_json import NestedTooDeepError, result_text
 from tavern_compiler._js_random import string_hash
 from tavern_compiler._macro_call import Call, dedent
 from tavern_compiler._macro_nodes import Node, Value
-from tavern_compiler._macro_parser import parse, plain_names
 from tavern_compiler._macro_raw import Piece, end_of, raw_text
 from tavern_compiler._macro_run import LimitRefusal, Run, Span
 from tavern_compiler._macro_scopes import Item, Scope, pair_tags
@@ -97,12 +96,17 @@ class Evaluation:
         text = source.text
         if "{{" not in text or self.run.exhausted:
             return text
-        plain = plain_names(text)
-        if plain is not None:
-            return self._walk_plain(source, *plain)
+        try:
+            reading = self.run.readings.of(text, self.run.step)
+            items = [] if reading.is_plain else self._items(source, reading.nodes)
+        except LimitRefusal as refusal:
+            self._refused(source.span(0, len(text)), refusal)
+            return text
+        if reading.is_plain:
+            return self._walk_plain(source, reading.nodes)
         pieces: list[str] = []
         copied = 0
-        for item in self._items(source):
+        for item in items:
             node = item.node
             pieces.append(text[copied : node.start])
             copied = item.scope.closed if item.scope else end_of(node)
@@ -114,14 +118,9 @@ class Evaluation:
         pieces.append(text[copied:])
         return "".join(pieces)
 
-    def _walk_plain(self, source: Source, nodes: list[Node], token_count: int) -> str:
+    def _walk_plain(self, source: Source, nodes: list[Node]) -> str:
         """Replace macros that are names: there are no tags to pair, and nothing is inside them."""
         text = source.text
-        try:
-            self.run.step(token_count)
-        except LimitRefusal as refusal:
-            self._refused(source.span(0, len(text)), refusal)
-            return text
         pieces: list[str] = []
         copied = 0
         for node in nodes:
@@ -155,14 +154,9 @@ class Evaluation:
             run.note(name, span, result=result, drew=run.drawn > drawn, field=row.field)
         return result
 
-    def _items(self, source: Source) -> list[Item]:
-        try:
-            nodes = parse(source.text, self.run.step)
-            self._note_incomplete(source, nodes)
-            return pair_tags(source.text, nodes, self._takes_scope, self.run.step)
-        except LimitRefusal as refusal:
-            self._refused(source.span(0, len(source.text)), refusal)
-            return []
+    def _items(self, source: Source, nodes: list[Node]) -> list[Item]:
+        self._note_incomplete(source, nodes)
+        return pair_tags(source.text, nodes, self._takes_scope, self.run.step)
 
     def _note_incomplete(self, source: Source, nodes: list[Node]) -> None:
         """Name what has braces on both sides and still is no macro."""

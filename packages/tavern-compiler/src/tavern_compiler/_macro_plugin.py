@@ -111,10 +111,11 @@ _FORMS: tuple[tuple[str, str, _Give], ...] = (
     ("random", "random::(.+)", _random),
     ("roll", rf"roll[{JS_WHITE_SPACE}]+([0-9]+)d([0-9]+)([+-][0-9]+)?", _roll),
 )
-_TABLE: Mapping[str, tuple[re.Pattern[str], _Give]] = {
-    name: (re.compile(pattern, _FLAGS), give) for name, pattern, give in _FORMS
+_TABLE: Mapping[str, tuple[str, re.Pattern[str], _Give]] = {
+    name.lower(): (name, re.compile(pattern, _FLAGS), give) for name, pattern, give in _FORMS
 }
-"""Name to the whole body of the macro, and what it gives; the first that fits counts."""
+"""What a body begins with, in lower case, to the name, the whole body, and what it gives."""
+_HEAD = re.compile("//|[a-z]+", _FLAGS)
 
 
 def expand_plugin(run: Run, context: MacroContext, text: str) -> str:
@@ -202,8 +203,10 @@ def _kept(run: Run, made: _Made, refusal: MacroRefusal, inside: str | None = Non
 
 
 def _row(body: str) -> tuple[str, tuple[str, ...], _Give] | None:
-    for name, (pattern, give) in _TABLE.items():
-        found = pattern.fullmatch(body)
-        if found is not None:
-            return name, found.groups(), give
-    return None
+    head = _HEAD.match(body)
+    row = _TABLE.get(head[0].lower()) if head else None
+    if row is None:
+        return None
+    name, pattern, give = row
+    found = pattern.fullmatch(body)
+    return None if found is None else (name, found.groups(), give)

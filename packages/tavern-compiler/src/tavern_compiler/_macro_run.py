@@ -4,9 +4,11 @@ Owns counting and noting. Must not know how a text is read.
 """
 
 from datetime import datetime
+from typing import Protocol
 
 from attrs import frozen
 
+from tavern_compiler._macro_readings import Readings
 from tavern_compiler._macro_variables import MacroRefusal, Store
 from tavern_compiler.errors import MacroError
 from tavern_compiler.macro_context import MacroContext, MacroLimits, Variables
@@ -53,28 +55,47 @@ class MacroUse:
         return self.result_chars is not None
 
 
+class Means(Protocol):
+    """What a run takes of the settings."""
+
+    @property
+    def rows(self) -> Rows:
+        """By lower-cased name and alias."""
+
+    @property
+    def limits(self) -> MacroLimits:
+        """How much a text may ask for."""
+
+    @property
+    def left_out(self) -> frozenset[str]:
+        """Names that are not executed, in lower case."""
+
+    @property
+    def readings(self) -> Readings:
+        """Texts that were read already."""
+
+
 class Run:
     """One expansion from its first macro to its last."""
 
-    def __init__(  # noqa: PLR0913 - one value each
+    def __init__(
         self,
         context: MacroContext,
-        rows: Rows,
-        limits: MacroLimits,
-        without: frozenset[str],
+        means: Means,
         *,
         variables: Variables | None = None,
         place: str | None = None,
     ) -> None:
-        """Copy the stores; nothing the caller gave is changed. `without` is lower-cased.
+        """Begin with the stores as they are; nothing the caller gave is changed.
 
         `variables` and `place` stand for the context's.
         """
         self.context = context
         self.place = context.place if place is None else place
-        self.rows = rows
-        self.limits = limits
-        self.without = without
+        self.rows = means.rows
+        self.limits = means.limits
+        self.without = means.left_out
+        self.readings = means.readings
         self.noted: list[MacroUse] = []
         self.diagnostics: list[Diagnostic] = []
         self.depth = 0
@@ -92,9 +113,9 @@ class Run:
         self._exhausted_by = "MACRO_STEP_LIMIT"
         self._codes: set[str] = set()
         self._untold = 0
-        stores = context.variables if variables is None else variables
-        self._local = Store(stores.local, self.spend)
-        self._shared = Store(stores.shared, self.spend)
+        self._given = context.variables if variables is None else variables
+        self._stores: tuple[Store, Store] | None = None
+        """Of the chat and of the user; most texts look at neither."""
 
     def enter(self, height: int) -> None:
         """Begin a macro with so many inside each other. Raises LimitRefusal beyond a limit."""
@@ -132,11 +153,17 @@ class Run:
 
     def store(self, *, shared: bool) -> Store:
         """Give a store of variables."""
-        return self._shared if shared else self._local
+        if self._stores is None:
+            given = self._given
+            self._stores = Store(given.local, self.spend), Store(given.shared, self.spend)
+        return self._stores[shared]
 
     def variables(self) -> Variables:
         """Give both stores as values."""
-        return Variables(local=self._local.values, shared=self._shared.values)
+        if self._stores is None:
+            return self._given
+        local, other = self._stores
+        return Variables(local=local.values, shared=other.values)
 
     def draw(self, name: str) -> float:
         """Draw from the dice. Raises MacroError without any, ValueError on a number not below 1."""

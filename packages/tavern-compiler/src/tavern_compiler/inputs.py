@@ -22,6 +22,8 @@ from tavern_matcher import MatchResult
 KIB = 1024
 DEFAULT_PROFILE_BYTES = 512 * KIB
 MAX_PROFILE_BYTES = 2048 * KIB
+_NO_MACROS = MacroContext()
+"""Made once: it is the largest of all values of an input."""
 
 
 class SystemPromptMode(StrEnum):
@@ -110,7 +112,7 @@ class CompileInput:
     """UTF-8 bytes of all parts together, with what stands between them."""
     lore_channel: LoreChannel = LoreChannel.SYSTEM
     profile: CompileProfile = CompileProfile.SAFE
-    macros: MacroContext = field(factory=MacroContext)
+    macros: MacroContext = _NO_MACROS
     """What macros stand for beside card and persona, which come from the other values. Its names
     count where neither these nor the card give one. Without dice or a time the macros that need
     them stay as they are, with a diagnostic."""

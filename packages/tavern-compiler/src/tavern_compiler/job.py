@@ -121,7 +121,13 @@ class Job:
         expansion = expand_at(text, context, self.macro_settings, variables, place)
         if self.alone or self.rules.shares_variables:
             return expansion
-        return evolve(expansion, variables=variables)
+        # Not `evolve`: this is done for every text of every compile.
+        return Expansion(
+            text=expansion.text,
+            used=expansion.used,
+            variables=variables,
+            diagnostics=expansion.diagnostics,
+        )
 
 
 Action = Callable[[Job, Consumed], Step]

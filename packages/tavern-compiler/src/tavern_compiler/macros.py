@@ -13,6 +13,7 @@ from attrs import evolve, field, frozen
 from tavern_compiler._macro_engine import Evaluation
 from tavern_compiler._macro_legacy import expand_legacy
 from tavern_compiler._macro_plugin import expand_plugin
+from tavern_compiler._macro_readings import Readings
 from tavern_compiler._macro_rows_core import CORE
 from tavern_compiler._macro_rows_state import STATE
 from tavern_compiler._macro_rows_time import TIME
@@ -67,6 +68,9 @@ class MacroSettings:
     rows: Rows = field(init=False, repr=False, eq=False)
     """By lower-cased name and alias."""
 
+    readings: Readings = field(factory=Readings, init=False, repr=False, eq=False)
+    """Texts that were read already: most come again in the next turn."""
+
     @left_out.default
     def _lowered(self) -> frozenset[str]:
         return frozenset(name.lower() for name in self.without)
@@ -106,14 +110,7 @@ def expand_at(
     """Do the same with other variables and another place than the context's: for many texts."""
     if not has_marks(text):
         return Expansion(text=text, variables=variables)
-    run = Run(
-        context,
-        settings.rows,
-        settings.limits,
-        settings.left_out,
-        variables=variables,
-        place=place,
-    )
+    run = Run(context, settings, variables=variables, place=place)
     return _expansion(run, context, text, settings)
 
 
@@ -145,7 +142,7 @@ _ENGINES: Mapping[MacroProfile, Callable[[Run, MacroContext, str], str]] = {
 
 def run_of(context: MacroContext, settings: MacroSettings) -> Run:
     """Begin a run: stores and limits of one text, or of several that share them."""
-    return Run(context, settings.rows, settings.limits, settings.left_out)
+    return Run(context, settings)
 
 
 def expand_in(run: Run, context: MacroContext, text: str, profile: MacroProfile) -> str:

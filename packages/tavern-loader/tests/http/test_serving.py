@@ -79,7 +79,9 @@ def test_an_answer_that_nobody_reads_is_given_up(monkeypatch: pytest.MonkeyPatch
 
     async def large(_: Any, __: Any, send: Any) -> None:
         await send({"type": "http.response.start", "status": 200, "headers": []})
-        await send({"type": "http.response.body", "body": bytes(LARGE_BYTES)})
+        for _piece in range(64):
+            piece = bytes(LARGE_BYTES // 64)
+            await send({"type": "http.response.body", "body": piece, "more_body": True})
         over.set()
 
     monkeypatch.setattr(serving, "STALL_S", 0.3)

@@ -81,6 +81,17 @@ def test_a_decision_says_where_an_entry_wants_to_stand_and_stands(session: Model
     }
 
 
+def test_an_entry_that_fired_and_is_not_sent_says_why(session: ModelSession) -> None:
+    found = {row["entryId"]: row for row in rows(audit_of(result_of(session)))}
+    assert [
+        (row["decision"], row["reason"], row["appliedPosition"], row["approximatePosition"])
+        for row in (found["6"], found["7"])
+    ] == [
+        ("rejected", "empty-content", None, False),
+        ("rejected", "outlet-unsupported", None, True),
+    ]
+
+
 def test_a_book_says_what_of_it_is_active(session: ModelSession) -> None:
     audit = audit_of(result_of(session))
     (book,) = audit["resources"]["worldBooks"]
@@ -105,6 +116,15 @@ def test_lore_has_a_share_of_the_models_context(session: ModelSession) -> None:
     session.scene.restart()
     session.sync()
     assert result_of(session).match.budget.limit_tokens == 3
+
+
+def test_a_preview_of_a_live_session_has_its_share(session: ModelSession) -> None:
+    session.log("request/context", contextWindow=8)
+    service = session.scene.app.service
+    assert service is not None
+    selection = session.scene.installation.library.selection(session.id)
+    shown = service.steps.preview(session.id, selection)
+    assert shown.match.budget.limit_tokens == 2
 
 
 def test_the_share_stays_after_a_restart_and_in_a_fork(session: ModelSession) -> None:

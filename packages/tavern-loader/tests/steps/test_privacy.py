@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tavern_loader import cli
 from tavern_loader.domain.selection import LoreChannel
 from tests.step_scene import Generation, ModelSession, StepScene, card, preset, world
 
@@ -195,6 +196,17 @@ def test_no_word_is_kept_where_the_compile_without_it_fails(
     prompt = {"identifier": "tells", "content": f"{{{{setvar::x::SPOKEN}}}}{long}"}
     scene.bind(preset_id=scene.add(asking(preset(prompt))))
     assert [spoken_words(kept) for kept in talk(scene, capfd)] == [[]] * 7
+
+
+def test_no_word_is_kept_of_an_input_that_nobody_has_sent(
+    scene: StepScene, capfd: pytest.CaptureFixture[str]
+) -> None:
+    text = "".join(MACROS.values())
+    scene.bind(preset_id=scene.add(asking(preset({"identifier": "tells", "content": text}))))
+    asked = ["active", "--session", "one", "--input", SAID, "--dsh-home", str(scene.home)]
+    assert cli.main(asked) == 0
+    assert spoken_words(capfd.readouterr().out) != []
+    assert spoken_words(scene.kept_texts()) == []
 
 
 def test_what_is_made_of_no_input_is_kept_all_the_same(scene: StepScene, tmp_path: Path) -> None:

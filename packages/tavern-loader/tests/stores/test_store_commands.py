@@ -396,6 +396,24 @@ def test_active_reads_the_history_of_the_session(
     found = shell.json("active", "--session", "s1")
     assert [entry["fired"] for entry in found["compiled"]["entries"]] == [True]
     assert {"role": "history", "name": "", "detail": "1 messages"} in found["compiled"]["files"]
+    assert [entry["budget_tokens"] for entry in found["compiled"]["entries"]] == [None]
+
+
+def test_active_gives_lore_its_share_of_the_context(
+    shell: Shell, home: Path, kept: dict[str, str]
+) -> None:
+    assert kept
+    events = [
+        *SPOKEN["events"],
+        {"seq": 1, "type": "request/context", "data": {"contextWindow": 9}},
+        {"seq": 2, "type": "request/context", "data": {"contextWindow": 8}},
+    ]
+    keep_log(home, "s1", as_log({**SPOKEN, "events": events}))
+    shell.text("bind", "--session", "s1", "--world-book", "River")
+    found = shell.json("active", "--session", "s1", "--input", "ferry")["compiled"]
+    (entry,) = found["entries"]
+    assert (entry["reason"], entry["budget_tokens"]) == ("budget-exceeded", 2)
+    assert found["late_parts"] == found["parts"] == []
 
 
 def test_trace_shows_the_verified_record(shell: Shell, home: Path) -> None:

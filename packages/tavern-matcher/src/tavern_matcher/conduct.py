@@ -11,7 +11,7 @@ from typing import Any
 
 from attrs import frozen
 
-from tavern_matcher._js import UNDEFINED, is_number, to_number, truthy
+from tavern_matcher._js import UNDEFINED, is_number, to_number, to_text, truthy
 from tavern_matcher.entry_fields import Fields
 
 _SURE = 100
@@ -89,10 +89,10 @@ def _given(value: object) -> object:
 
 
 def _level(value: object) -> float | str:
-    """A level, or a switch: `true` is level 1. A level written as text is another one."""
+    """A level, or a switch: `true` is level 1. Whatever else is no number compares as a text."""
     if not truthy(value):
         return 0
-    return value if isinstance(value, str) else to_number(value)
+    return to_number(value) if isinstance(value, int | float) else to_text(value)
 
 
 def _logic(value: object) -> int:

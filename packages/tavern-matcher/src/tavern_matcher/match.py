@@ -141,13 +141,15 @@ def _forced(index: Index, context: ScanContext) -> Mapping[str, ScanEntry]:
 
 def _purses(scan: Scan, limit: int | None, means: Means) -> Mapping[str, Purse]:
     rules = scan.judge.rules
+    # Not the scan itself: it holds the purses, and nothing would be free before a collection.
+    drawer, loops = scan.drawer, scan.loops
     return {
         name: Purse(
             rules,
             limit,
             means.count_tokens or utf16_quarter,
             means.expand,
-            lambda kind, purpose: scan.drawer.draw(kind, purpose, len(scan.loops) + 1),
+            lambda kind, purpose: drawer.draw(kind, purpose, len(loops) + 1),
             scan.judge.timed.is_sticky,
         )
         for name in (scan.index.books if rules.books_apart else ("",))

@@ -6,7 +6,7 @@ Source: SillyTavern 1.19.0, public/scripts/world-info.js, the end of checkWorldI
 """
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from attrs import Factory, field, frozen
 
@@ -14,7 +14,6 @@ from tavern_format import Position, Role
 from tavern_matcher._js import (
     UNDEFINED,
     comparable,
-    is_number,
     nullish,
     sort_descending,
     strict_key,
@@ -25,7 +24,11 @@ from tavern_matcher.decision import EntryId
 from tavern_matcher.scan_entry import ScanEntry
 
 K = TypeVar("K")
+_EXAMPLES = frozenset({Position.EM_TOP, Position.EM_BOTTOM})
 DEFAULT_DEPTH = 4
+_NUMBERS = (int, float)
+_POSITIONS: Mapping[float, Position] = {int(one): one for one in Position}
+_ROLES: Mapping[float, Role] = {int(one): one for one in Role}
 
 Rewrite = Callable[[str, float | None], str]
 """Rewrites a text before it is placed; told its depth where it goes to one that is a number."""
@@ -130,14 +133,13 @@ def activated_of(entry: ScanEntry, expanded: str, rewrite: Rewrite | None) -> Ac
 
 def position_of(entry: ScanEntry) -> Position | None:
     """Say where an entry asks to stand; None for anything but SillyTavern's eight numbers."""
-    written = entry.fields.get("position")
-    return next((one for one in Position if is_number(written, one)), None)
+    written: Any = entry.fields.get("position")
+    return _POSITIONS.get(written) if type(written) in _NUMBERS else None
 
 
 def _role(written: object) -> Role:
     """Read a role as SillyTavern does when it sends the block: as a number."""
-    number = to_number(written)
-    return next((one for one in Role if one == number), Role.SYSTEM)
+    return _ROLES.get(to_number(written), Role.SYSTEM)
 
 
 def _depth(value: object) -> float | str:
@@ -155,22 +157,18 @@ def place(activated: Sequence[Activated], *, as_fired: bool = False) -> Placemen
     # Sorted first: where orders are no numbers, it matters who takes part in the sorting.
     sort = [(one.order, one) for one in activated]
     every = activated[::-1] if as_fired else sort_descending(sort)
-    descending = [one for one in every if one.text]
-    ascending = descending[::-1]
-
-    def at(*positions: Position) -> tuple[Activated, ...]:
-        return tuple(one for one in ascending if one.position in positions)
-
-    outlets = [one for one in descending if one.position is Position.OUTLET]
+    ascending = [one for one in every if one.text][::-1]
+    at = _group(ascending, lambda one: one.position)
+    outlets = at.get(Position.OUTLET, ())[::-1]
     return Placement(
-        before=at(Position.BEFORE),
-        after=at(Position.AFTER),
-        an_top=at(Position.AN_TOP),
-        an_bottom=at(Position.AN_BOTTOM),
-        em_top=at(Position.EM_TOP),
-        em_bottom=at(Position.EM_BOTTOM),
-        em_order=at(Position.EM_TOP, Position.EM_BOTTOM),
-        at_depth=_depth_blocks([one for one in descending if one.position is Position.AT_DEPTH]),
+        before=at.get(Position.BEFORE, ()),
+        after=at.get(Position.AFTER, ()),
+        an_top=at.get(Position.AN_TOP, ()),
+        an_bottom=at.get(Position.AN_BOTTOM, ()),
+        em_top=at.get(Position.EM_TOP, ()),
+        em_bottom=at.get(Position.EM_BOTTOM, ()),
+        em_order=tuple(one for one in ascending if one.position in _EXAMPLES),
+        at_depth=_depth_blocks(at.get(Position.AT_DEPTH, ())[::-1]),
         outlets=_group([one for one in outlets if one.outlet_name], lambda one: one.outlet_name),
         unplaced=tuple(
             one

@@ -54,6 +54,8 @@ class TextSearch:
 
     def hits(self, texts: Sequence[str], cache: ScanCache | None) -> list[TextHits]:
         """Say of each text what it holds."""
+        if not texts:
+            return []
         known = {text: cache.get(self, text) for text in texts} if cache is not None else {}
         new = [text for text in dict.fromkeys(texts) if known.get(text) is None]
         found = dict(zip(new, self._search(new), strict=True))

@@ -93,10 +93,14 @@ class Watch:
 
     def _renew_by(self, hits: TextHits) -> None:
         """Judge anew whose keys are in a text that is searched from now on."""
+        if not self.open:
+            return
         table = self.index.table
         roles = (table.primary, table.primary_words, table.literals, table.secondary)
+        # A needle that was found before may stand here as a word for the first time.
+        needles = {*hits.found, *hits.words}
         for postings in roles:
-            self.renew(postings.touched(hits.found))
+            self.renew(postings.touched(needles))
         self.renew(self.index.survey.volatile)
 
     def renew(self, numbers: Iterable[int]) -> None:

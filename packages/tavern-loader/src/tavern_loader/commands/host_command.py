@@ -14,6 +14,7 @@ from tavern_loader.adapters.hosting import (
     run_host,
 )
 from tavern_loader.commands.command import Command, Outcome, add_home
+from tavern_loader.errors import LoaderError
 
 
 def _run(options: argparse.Namespace) -> Outcome:
@@ -23,7 +24,11 @@ def _run(options: argparse.Namespace) -> Outcome:
     from tavern_loader.app import host_methods  # noqa: PLC0415
 
     home = storage_root(options.dsh_home, os.environ).parent
-    code = run_host(partial(host_methods, warmed=release_collector), home)
+    try:
+        code = run_host(partial(host_methods, warmed=release_collector), home)
+    except OSError as error:
+        message = "there is no bridge on standard input and output"
+        raise LoaderError("LINK_UNUSABLE", message) from error
     end_process(code)
     return code
 

@@ -210,7 +210,8 @@ def _export_options(parser: argparse.ArgumentParser) -> None:
 
 def _delete(options: argparse.Namespace) -> Outcome:
     catalog = installation(options).catalog
-    named = [meant(catalog, one, _kind(options)) for one in options.resources]
+    found = (meant(catalog, one, _kind(options)) for one in options.resources)
+    named = list(dict.fromkeys(found))  # all are found before the first one is gone
     for kind, document_id in named:
         catalog.delete(kind, document_id)
     if options.json:

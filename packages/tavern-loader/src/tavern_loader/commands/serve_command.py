@@ -55,7 +55,8 @@ def _run(options: argparse.Namespace) -> Outcome:
     try:
         serve(api, options.host, options.port, _announce)
     except OSError as error:
-        reason = error.strerror or type(error).__name__
+        # Python repeats the address behind the reason.
+        reason = (error.strerror or type(error).__name__).partition(" (while")[0]
         message = f"{options.host} port {options.port} cannot be opened: {reason}"
         raise LoaderError("ADDRESS_UNUSABLE", message) from error
     finally:

@@ -40,7 +40,9 @@ async function inspect(ctx, sessions, id, after) {
 async function stored(ctx, id) {
     try {
         return await ctx.get('sessionPersistence')?.inspect(id);
-    } catch {
+    } catch (error) {
+        // A disk that cannot be read now is no word about the log: the host says most other things without a code.
+        if (error?.syscall !== undefined && error.code !== 'ENOENT') throw new HostRefusal('SESSION_LOG_UNREADABLE', error.message);
         return undefined; // there is no such log, or none that this host can read
     }
 }

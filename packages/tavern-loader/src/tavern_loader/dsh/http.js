@@ -7,6 +7,10 @@ const CHUNK_BYTES = 64 * 1024;
 const WINDOW_BYTES = 256 * 1024;
 const MAX_BODY_BYTES = 40 * 1024 * 1024;
 const MAX_STREAMS = 64;
+// So much of a body that nobody wants any more is read and dropped: a client that is cut off while it
+// sends does not get to see why.
+const MAX_DROPPED_BYTES = 64 * 1024 * 1024;
+const DROP_MS = 10_000;
 const REFUSAL_HEADERS = {
     'content-type': 'application/json; charset=utf-8',
     'cache-control': 'no-store',
@@ -90,7 +94,7 @@ class Stream {
             for (let start = 0; start < data.length && !this.#isOver; start += CHUNK_BYTES) {
                 await this.#sendPiece(data.subarray(start, start + CHUNK_BYTES));
             }
-            if (this.#isOver) return;
+            if (this.#isOver) return drop(this.request);
         }
         if (!this.#isOver) this.tell('http/end', {});
     }
@@ -151,6 +155,16 @@ class Stream {
         this.#onRoom();
         this.#finished.resolve();
     }
+}
+
+function drop(request) {
+    let bytes = 0;
+    const tooLong = setTimeout(() => request.destroy(), DROP_MS).unref();
+    request.once('close', () => clearTimeout(tooLong));
+    request.on('data', piece => {
+        bytes += piece.length;
+        if (bytes > MAX_DROPPED_BYTES) request.destroy();
+    });
 }
 
 function pairs(rawHeaders) {

@@ -3,6 +3,7 @@
 Owns the joining of a session's log with an input nobody has sent. Must not know where a log is.
 """
 
+from collections.abc import Sequence
 from typing import Protocol
 
 from attrs import evolve, field, frozen
@@ -16,6 +17,7 @@ from tavern_loader.domain.log_messages import messages_of
 from tavern_loader.domain.selection import LoreChannel, Selection
 from tavern_loader.ports import JsonObject
 from tavern_loader.service.compiling import StepResult
+from tavern_loader.service.session_state import REQUEST_CONTEXT, context_window
 
 
 class Previewing(Protocol):
@@ -27,6 +29,7 @@ class Previewing(Protocol):
         selection: Selection,
         history: History | None = None,
         activation: ActivationContext | None = None,
+        context_tokens: int | None = None,
     ) -> StepResult:
         """Show what would be sent now."""
         ...
@@ -65,8 +68,9 @@ def active(
     """
     events = [object_of(one) for one in list_of((log or {}).get("events"))]
     history = read_history(messages_of(events))
+    size = _context_tokens(events)
     with_input, _ = activate(history, _pending(input_text))
-    step = preview(session_id, selection, history, with_input)
+    step = preview(session_id, selection, history, with_input, size)
     if not input_text:
         return Active(step=step, history=history)
     without, _ = activate(history, _pending(""))
@@ -74,11 +78,17 @@ def active(
     prefixes: list[Prefix] = []
     for channel in channels:
         wanted = evolve(selection, lore_channel=channel)
-        before: Profile = preview(session_id, wanted, history, without).profile
-        after = preview(session_id, wanted, history, with_input).profile
+        before: Profile = preview(session_id, wanted, history, without, size).profile
+        after = preview(session_id, wanted, history, with_input, size).profile
         is_bound = channel is selection.lore_channel
         prefixes.append(Prefix(channel=channel, is_bound=is_bound, changes=diff(before, after)))
     return Active(step=step, history=history, prefixes=tuple(prefixes))
+
+
+def _context_tokens(events: Sequence[JsonObject]) -> int | None:
+    """Give the size of the model's context that the log says last."""
+    found = (one for one in reversed(events) if one.get("type") == REQUEST_CONTEXT)
+    return next((context_window(object_of(one.get("data"))) for one in found), None)
 
 
 def _pending(text: str) -> PendingInput:

@@ -173,8 +173,10 @@ def _decision_to_json(decision: Decision, book: BoundBook, done: StepResult) -> 
     entries = book.named.book.entries
     at = decision.entry.index
     entry = entries[at] if at < len(entries) else Entry()
-    requested, side, is_exact = _place(decision.position)
+    position = decision.position
+    requested, side, is_exact = (None, None, True) if position is None else _POSITIONS[position]
     is_sent = decision.entry.qualified in done.profile.active_lore
+    is_outlet = decision.fired and position is Position.OUTLET
     draw = decision.draw
     rolled = draw is not None and draw.purpose.startswith("chance/")
     uid = decision.entry.uid
@@ -183,7 +185,7 @@ def _decision_to_json(decision: Decision, book: BoundBook, done: StepResult) -> 
         "entryId": None if uid is None else str(uid),
         "entryName": decision.title,
         "decision": "included" if is_sent else "rejected",
-        "reason": str(decision.reason),
+        "reason": _reason(decision, entry),
         "primaryKeys": list(decision.keys),
         "secondaryKeys": list(decision.secondary_keys),
         "primaryMatches": [found.key for found in decision.primary_matches],
@@ -197,9 +199,14 @@ def _decision_to_json(decision: Decision, book: BoundBook, done: StepResult) -> 
         "tokenCost": decision.tokens,
         "requestedPosition": requested,
         "appliedPosition": side if is_sent else None,
-        "approximatePosition": not is_exact,
+        "approximatePosition": is_outlet or not is_exact,
     }
 
 
-def _place(position: Position | None) -> tuple[str | None, str | None, bool]:
-    return (None, None, True) if position is None else _POSITIONS[position]
+def _reason(decision: Decision, entry: Entry) -> str:
+    """Say why an entry is sent or not: one that fired may still have no place, or no text."""
+    if decision.fired and not entry.content.strip():
+        return "empty-content"
+    if decision.fired and decision.position is Position.OUTLET:
+        return "outlet-unsupported"
+    return str(decision.reason)

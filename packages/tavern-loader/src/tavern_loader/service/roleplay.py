@@ -282,10 +282,11 @@ class Roleplay:
 
     def _take_over(self, session_id: str, live: LiveSession, *, was_locked: bool) -> None:
         """Go on where the process before this one was."""
-        if was_locked and not live.is_synced:
-            live.was_locked = True
-            if not self.is_locked(session_id):
-                # A wish waited for the next step, and was in the memory of that process only.
-                wish = RpState(active=True, source=RpSource.COMMAND)
-                live.machine = evolve(live.machine, pending=wish)
-        live.is_synced = True
+        with live.changing:
+            if was_locked and not live.is_synced:
+                live.was_locked = True
+                if not self.is_locked(session_id):
+                    # A wish waited for the next step, and was in the memory of that process only.
+                    wish = RpState(active=True, source=RpSource.COMMAND)
+                    live.machine = evolve(live.machine, pending=wish)
+            live.is_synced = True

@@ -211,8 +211,13 @@ def _advance(live: LiveSession, event_type: str, data: object) -> None:
         live.turn = _number(facts.get("turn"), live.turn)
         live.step = _number(facts.get("step"), live.step + 1)
     elif event_type == REQUEST_CONTEXT:
-        window = facts.get("contextWindow")
-        live.context_tokens = window if isinstance(window, int) and window > 0 else None
+        live.context_tokens = context_window(facts)
+
+
+def context_window(data: Mapping[str, Any]) -> int | None:
+    """Read the size of the model's context from a `request/context` event; None: not said."""
+    window = data.get("contextWindow")
+    return window if isinstance(window, int) and window > 0 else None
 
 
 def _number(value: object, other: int) -> int:

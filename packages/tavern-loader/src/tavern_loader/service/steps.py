@@ -166,12 +166,15 @@ class Steps:
         selection: Selection,
         history: History | None = None,
         activation: ActivationContext | None = None,
+        context_tokens: int | None = None,
     ) -> StepResult:
         """Show what would be sent now; nothing is changed.
 
-        Without history and activation, as if nothing had been said. Raises CompilerError,
-        MatcherError, StoreError.
+        Without history and activation, as if nothing had been said. The size of the model's context
+        is known of live sessions, and is given for others. Raises CompilerError, MatcherError,
+        StoreError.
         """
+        live = self.states.live(session_id)
         memory = self.states.memory(session_id) or new_memory(session_id)
         base = memory.checkpoints[-1] if memory.checkpoints else START
         given = self._any_input(session_id, memory, base, self.library.resolve(selection))
@@ -182,6 +185,7 @@ class Steps:
                 step=1,
                 history=history or History(),
                 activation=activation or ActivationContext(),
+                context_tokens=context_tokens if live is None else live.context_tokens,
             )
         )
 

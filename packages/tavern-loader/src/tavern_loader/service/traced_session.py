@@ -1,6 +1,7 @@
 """What is known of a session's requests while they are under way.
 
-Owns the values, and which events of the log a record may point to. Must not know how a record moves on.
+Owns the values, and which events of the log a record may point to. Must not know how a record moves
+on.
 """
 
 from collections.abc import Mapping, Sequence

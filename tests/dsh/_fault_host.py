@@ -70,9 +70,9 @@ class Faults:
             "tool": self.tool,
             "command": lambda params, _: {"text": f"heard {params['arguments']}"},
         }
-        plain = ("session/start", "session/end", "assembled", "pre-step", "request-error", "shutdown")
+        plain = ("session/start", "session/end", "assembled", "pre-step", "request-error")
         nothing: dict[str, Handler] = {
-            name: lambda _, __: {} for name in (*plain, "agent-error", "stream")
+            name: lambda _, __: {} for name in (*plain, "agent-error", "stream", "shutdown")
         }
         return {name: self.noted(name, one) for name, one in {**nothing, **special}.items()}
 

@@ -158,9 +158,7 @@ def test_a_lock_outlives_python_its_environment_and_what_it_stored(home: Home) -
         for _ in range(2):
             assert call(host, session, "read", **outside) != "completed"
             assert call(host, free, "read", **outside) == "completed"
-            (python,) = host.children()
-            os.kill(python, signal.SIGKILL)
-            eventually(lambda gone=python: host.children() not in ([], [gone]))
+            _renew_python(host)
         assert call(host, session, "read", **inside) == "completed"
         store.write_text(kept, encoding="utf-8")
         for one in (session, free):
@@ -174,6 +172,12 @@ def test_a_lock_outlives_python_its_environment_and_what_it_stored(home: Home) -
     store.write_text(kept[:-20], encoding="utf-8")
     _is_locked_without_python(home, session, free)
     assert "the bridge cannot be loaded" in home.errors
+
+
+def _renew_python(host: Driven) -> None:
+    (gone,) = host.children()
+    os.kill(gone, signal.SIGKILL)
+    eventually(lambda: host.children() not in ([], [gone]))
 
 
 def _is_locked_without_python(home: Home, session: str, free: str) -> None:

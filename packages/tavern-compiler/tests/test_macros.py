@@ -25,6 +25,7 @@ from tavern_compiler import (
     Variables,
     expand_macros,
 )
+from tavern_compiler._macro_readings import MAX_CHARS, MAX_TEXTS, Readings
 from tavern_matcher import SeededDice
 
 CASES = json.loads((Path(__file__).parent / "cases" / "macros.json").read_text("utf-8"))["cases"]
@@ -347,3 +348,30 @@ def test_many_seeded_draws_have_a_limit() -> None:
 def test_no_message_holds_text_of_the_source() -> None:
     found = expand_macros("{{user::secret}}{{setvar::::secret}}{{roll::x}}", CONTEXT)
     assert not re.search("secret", "".join(one.message for one in found.diagnostics))
+
+
+# --- texts that were read before ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("text", ["{{user}} {{char}}", "{{reverse::{{user}}}} {{if 1}}x{{/if}} {{"])
+@pytest.mark.parametrize("steps", [3, 12, 500])
+def test_text_that_was_read_before_gives_the_same_and_counts_as_much(text: str, steps: int) -> None:
+    settings = MacroSettings(limits=MacroLimits(steps=steps))
+    first = expand_macros(text, CONTEXT, settings)
+    assert expand_macros(text, CONTEXT, settings) == first
+    assert expand_macros(text, CONTEXT, evolve(settings)) == first
+
+
+def test_texts_that_are_kept_have_a_bound() -> None:
+    readings = Readings()
+    told: list[int] = []
+    for number in range(MAX_TEXTS + 1):
+        readings.of(f"{{{{a{number}}}}}", told.append)
+    assert len(readings._known) == 1
+    assert told == [3] * (MAX_TEXTS + 1)
+    long = "{{a}}" + "x" * MAX_CHARS
+    assert readings.of(long, told.append) is not readings.of(long, told.append)
+    half = "x" * (MAX_CHARS // 2)
+    for name in "abc":
+        readings.of(f"{{{{{name}}}}}{half}", told.append)
+    assert len(readings._known) == 1

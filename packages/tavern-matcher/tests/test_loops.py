@@ -199,10 +199,8 @@ def test_key_may_reach_over_contents_of_one_loop_but_not_of_two(scan: Scan, fire
 
 
 def test_widening_finds_a_word_that_was_only_a_part_of_one_before(scan: Scan, fired: Fired) -> None:
-    entry = {
-        **{"uid": 0, "key": [" "], "keysecondary": ["owl"], "selective": True, "content": "x"},
-        **{"position": 0, "matchWholeWords": True},
-    }
+    entry = {"uid": 0, "key": [" "], "keysecondary": ["owl"], "selective": True, "content": "x"}
+    entry |= {"position": 0, "matchWholeWords": True}
     settings = {"scan_depth_messages": 1, "min_activations": 1}
     assert fired(scan([entry], "an owl", "owls", settings=settings)) == [0]
     assert fired(scan([entry], "an owl", "owls")) == [0]
@@ -216,5 +214,5 @@ def test_recursion_level_that_is_a_list_compares_as_a_text(scan: Scan, fired: Fi
         base | {"uid": 1, "delayUntilRecursion": [10]},
         base | {"uid": 2, "delayUntilRecursion": 10},
     ]
-    # Only the lowest level opens; as texts, "10" comes before "9".
-    assert fired(scan(entries, "owl", settings={"max_recursion_steps": 2})) == [0, 1]
+    # The second level opens, which is the list; as texts, "9" comes behind "10".
+    assert fired(scan(entries, "owl", settings={"max_recursion_steps": 2})) == [1, 2]

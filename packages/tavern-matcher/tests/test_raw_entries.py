@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable
-from math import isnan
 from pathlib import Path
 from typing import Any
 
@@ -305,13 +304,6 @@ def test_number_beyond_every_double_stops_nothing(
     assert [explain(one) for one in result.decisions]
     assert isinstance(result.placement.before, tuple)
     json.dumps(state_to_json(result.state), allow_nan=False)
-
-
-def test_result_with_a_level_that_is_no_number_is_equal_to_itself(scan: Scan) -> None:
-    entry = {"uid": 0, "key": ["k"], "content": "x", "delayUntilRecursion": {}}
-    result = scan([entry], "k")
-    assert isnan(float(result.loops[0].delay_level))
-    assert result == scan([entry], "k")
 
 
 def test_whole_number_beyond_a_double_is_written_as_javascript_writes_it(scan: Scan) -> None:

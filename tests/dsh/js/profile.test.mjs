@@ -1,7 +1,7 @@
 // The file that stands in a profile, with and without the environment it leads to.
 import assert from 'node:assert/strict';
 import { ChildProcess } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'node:test';
@@ -105,22 +105,25 @@ for (const [what, installed] of [['no JSON', '{'], ['no bridge', '{}'], ['no com
     });
 }
 
-test('a bridge is given the settings with a whole path, and the lock for whom Python has not spoken of', async t => {
+test('a bridge is given the settings with a whole path, and the lock of those whom Python has not spoken of', async t => {
     const folder = mkdtempSync(join(tmpdir(), 'tavern-bridge-'));
     writeFileSync(join(folder, 'package.json'), '{"type": "module"}');
     writeFileSync(join(folder, 'index.js'), 'export const seen = []; export const offer = (...all) => seen.push(all);'
-        + ' export async function apply(...all) { seen.push(all); }');
+        + ' export async function apply(...all) { seen.push(all); if (all[1].failMode !== "closed") all[2].holdLocks(); }');
     const file = join(folder, 'index.js');
     const { plugin, store } = await profile(t, JSON.stringify({ ...PYTHON, bridge: file }));
     const session = SHAPES['0.1.0-rc.8']({ id: 'one' });
     const host = new FakeHost(session);
     await plugin.apply(host, { storageDir: 'stores', failMode: 'closed' });
     const { seen } = await import(pathToFileURL(file).href);
-    const [[command, child], [ctx, config, lock]] = seen;
+    const [[command, child], [ctx, config, { lockOf }]] = seen;
     child.kill();
     assert.equal(command, PYTHON.python);
     assert.equal(ctx, host);
     assert.deepEqual(config, { python: PYTHON.python, failMode: 'closed', storageDir: join(process.cwd(), 'stores') });
-    assert.equal(lock(session, host.sessions), undefined);
-    assert.throws(() => readFileSync(store));
+    assert.equal(lockOf(session, host.sessions), undefined);
+    assert.equal(host.guard, undefined);
+    // One that cannot work in a host leaves the locks to this file.
+    writeFileSync(store, JSON.stringify({ schemaVersion: 2, sessions: { one: active } }));
+    assert.deepEqual((await refused(plugin, [{ id: 'one' }, { id: 'two' }], {}))(), [true, false]);
 });

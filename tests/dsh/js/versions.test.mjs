@@ -107,5 +107,9 @@ test('a host without services and with a hostile shape boots all the same', asyn
     for (const service of ['commands', 'tools', 'systemPrompt']) delete host[service];
     t.after(() => host.dispose());
     await apply(host, { callTimeoutMs: 10_000 });
-    await apply({ on() { throw new Error('no events'); } }, undefined);
+    let held = 0;
+    await apply({ on() { throw new Error('no events'); } }, undefined, { holdLocks: () => { held += 1; } });
+    assert.equal(held, 1);
+    // What the host calls gives nothing back, or it would be taken for an effect.
+    assert.equal(await apply({ on() { throw new Error('no events'); } }, undefined, undefined), undefined);
 });

@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 from attrs import define, field, frozen
 
-from tavern_matcher._js import comparable
 from tavern_matcher.budget import Outcome
 from tavern_matcher.decision import Draw, EntryId, Reason, ScanState
 from tavern_matcher.groups import Removal
@@ -36,7 +35,7 @@ class ScanLoop:
     next_state: ScanState
     activated_count: int
     """How many of `MatchResult.activated` had fired at its end: the first ones."""
-    delay_level: float | str = field(eq=comparable)
+    delay_level: float | str
     """Recursion delay level that was open."""
     overflowed: bool
     _found: Sequence[ScanEntry] = field(alias="found", repr=False, eq=False)

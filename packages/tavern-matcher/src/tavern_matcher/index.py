@@ -8,7 +8,6 @@ Source: SillyTavern 1.19.0, public/scripts/world-info.js, getSortedEntries.
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
-from math import isnan
 
 from attrs import field, frozen
 
@@ -46,7 +45,7 @@ class Index:
     max_own_depth: float
     delay_levels: tuple[float | str, ...]
     """Recursion delay levels that occur, lowest first."""
-    levels_ascend: bool
+    levels_ascend: bool = field(repr=False)
     """All of them are numbers; texts are compared with each other as texts."""
     books: tuple[str, ...]
     remarks_when_fired: Mapping[int, tuple[Diagnostic, ...]] = field(repr=False)
@@ -130,7 +129,7 @@ def compile_index(
         survey=survey,
         max_own_depth=max((one for one in survey.own_depths.values() if one > 0), default=0),
         delay_levels=levels,
-        levels_ascend=not any(isinstance(one, str) or isnan(one) for one in levels),
+        levels_ascend=not any(isinstance(one, str) for one in levels),
         remarks_when_fired=remarks_when_fired(entries),
         books=tuple(dict.fromkeys(named.name for named, _ in read)),
     )

@@ -26,13 +26,18 @@ const NEEDED = ['systemPrompt', 'agents', 'sessions'];
 const SECTIONS = [{ name: 'pmp-dsh-tavern:profile', order: 10 }, { name: 'rp:policy', order: 45 }];
 const DEFAULT_HISTORY_MESSAGES = 128;
 
-/** @param {(session: object, sessions: object) => string | undefined} [storedLock] why the tools of a session are refused that Python has not spoken of */
-export async function apply(ctx, config, storedLock) {
+/**
+ * @param {{lockOf?: (session: object, sessions: object) => string | undefined, holdLocks?: () => void}} locks
+ *   why the tools of a session are refused that Python has not spoken of; to be called where nobody here
+ *   will ask that. The host, which would take an answer for an effect, gives neither.
+ */
+export async function apply(ctx, config, { lockOf, holdLocks } = {}) {
     const notices = new Notices(ctx.logger);
     try {
-        await new Bridge(ctx, config, notices, storedLock).begin();
+        await new Bridge(ctx, config, notices, lockOf).begin();
     } catch (error) {
         notices.say(`the plugin cannot work in this host: ${error.stack}`);
+        holdLocks?.();
     }
 }
 
@@ -43,11 +48,11 @@ class Bridge {
     #hello;
     #open;
 
-    constructor(ctx, config, notices, storedLock) {
+    constructor(ctx, config, notices, lockOf) {
         const { settings, remarks } = readSettings(config);
         remarks.forEach(remark => notices.say(remark));
         this.ctx = ctx;
-        this.storedLock = storedLock;
+        this.lockOf = lockOf;
         this.notices = notices;
         this.settings = settings;
         this.lapses = new Lapses(notices);
@@ -81,7 +86,7 @@ class Bridge {
         const { link, notices, lapses, settings } = this;
         const { agents, sessions, systemPrompt } = ctx;
         const limits = { historyMessages: DEFAULT_HISTORY_MESSAGES };
-        const locks = new Locks(sessions, this.storedLock);
+        const locks = new Locks(sessions, this.lockOf);
         const feed = new Feed({ link, sessions, agents, locks, notices });
         const asker = new Asker({ link, feed, lapses, settings });
         const commands = new Commands({ asker, notices });

@@ -64,13 +64,17 @@ export async function apply(ctx, config) {
         return;
     }
     if (child !== undefined) bridge.offer(python, child);
-    await bridge.apply(ctx, { python, ...others, ...storage === undefined ? {} : { storageDir: storage } }, lock);
+    const settings = { python, ...others, ...storage === undefined ? {} : { storageDir: storage } };
+    await bridge.apply(ctx, settings, { lockOf: lock, holdLocks: () => holdLocks(ctx, lock) });
 }
 
 function holdLocks(ctx, lock) {
-    ctx.inject(['tools', 'sessions'], inner => {
-        inner.tools.guard(({ agent }) => (agent === undefined ? undefined : lock(agent.session, inner.sessions)));
-    });
+    const guard = sessions => ({ agent }) => (agent === undefined ? undefined : lock(agent.session, sessions));
+    try {
+        ctx.inject(['tools', 'sessions'], inner => { inner.tools.guard(guard(inner.sessions)); });
+    } catch (error) {
+        process.stderr.write(`tavern-loader: sessions in role-play mode cannot be locked: ${error.message}\n`);
+    }
 }
 
 /**

@@ -29,6 +29,16 @@ LARGE_CARD = json.dumps(
 ).encode()
 FILES = {"card": CARD, "world": WORLD, "large card": LARGE_CARD}
 SESSION = "s-1"
+TEXTS = tuple(
+    json.dumps(text, ensure_ascii=False)[1:-1].encode()
+    for text in (
+        json.loads(CARD)["data"]["description"],
+        json.loads(CARD)["data"]["first_mes"],
+        json.loads(WORLD)["entries"]["0"]["content"],
+        next(one["content"] for one in json.loads(PRESET)["prompts"] if one.get("content")),
+    )
+)
+"""Of the resources that are kept: no error repeats one."""
 
 
 def name_of(route: Route) -> str:

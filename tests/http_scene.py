@@ -26,6 +26,12 @@ CARD, WORLD, PRESET = (
     (_FERRY / f"ferry.{kind}.json").read_bytes() for kind in ("card", "world", "preset")
 )
 """The files of a sample set."""
+SAFE_HEADERS = {
+    "cache-control": "no-store",
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+}
+"""What every answer says."""
 OWN_PAGE = {"host": HOST, "origin": f"http://{HOST}", "content-type": "application/json"}
 
 

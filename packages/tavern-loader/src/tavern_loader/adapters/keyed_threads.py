@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 Work = Callable[[], None]
 
-MAX_THREADS = 16
+MAX_THREADS = 64
 """More sessions than these do their work by turns, one piece of it at a time."""
 
 

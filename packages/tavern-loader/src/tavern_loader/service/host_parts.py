@@ -20,6 +20,9 @@ from tavern_loader.service.tracing import Tracing
 
 Handler = Callable[[JsonObject, Cancellation], JsonObject | None]
 
+CLOSING_S = 1.0
+"""What is not recorded by then, when the process ends, is not."""
+
 
 @define(kw_only=True)
 class HostParts:
@@ -43,7 +46,7 @@ class HostParts:
         for live in self.states.all:
             self.each(partial(self.steps.end_turn, live.facts.id))
         if self.background is not None:
-            self.background.drain()
+            self.background.drain(CLOSING_S)  # the host waits twice as long, for the writing too
         self.each(self.tracing.close)
 
     def each(self, *parts: Callable[[], object]) -> None:

@@ -19,6 +19,7 @@ from tavern_matcher import (
 )
 from tavern_matcher.finder import Finder, build_finder
 from tavern_matcher.keys import is_whole_word
+from tavern_matcher.nested_needles import deep_needles
 from tavern_matcher.scan_cache import TextHits
 from tavern_matcher.text_search import TextSearch
 
@@ -82,6 +83,40 @@ def test_one_pass_finds_what_each_text_holds(kind: FinderKind, seed: int) -> Non
     expected = [hits_by_hand(text, folded, exact) for text in texts]
     assert search.hits(texts, None) == expected
     assert [search.hits([text], None)[0] for text in texts] == expected
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("seed", range(20))
+def test_needles_that_end_in_very_many_others_are_found_like_any(
+    kind: FinderKind, seed: int
+) -> None:
+    if kind is FinderKind.AUTOMATON:
+        pytest.importorskip("ahocorasick_rs")
+    luck = random.Random(seed)  # noqa: S311 - a repeatable test
+    base = "".join(luck.choices("aA_İ-", k=4))
+    ends = [(base * 20)[-length:] for length in range(1, 60)]
+    folded = {needle: at for at, needle in enumerate(sorted({end.lower() for end in ends}))}
+    exact = {needle: len(folded) + at for at, needle in enumerate(sorted(set(ends)))}
+    texts = [
+        " ".join("".join(luck.choices((base, "b", "a", "İ"), (9, 1, 1, 1), k=12)) for _ in "ab")
+        for _ in range(5)
+    ]
+    wants_word = bytearray([1] * (len(folded) + len(exact)))
+    search = TextSearch(folded, exact, wants_word, kind)
+    assert search.hits(texts, None) == [hits_by_hand(text, folded, exact) for text in texts]
+
+
+def test_run_of_one_letter_is_no_trap_for_a_book_of_its_runs() -> None:
+    """All keys at all places together would be eight million hits."""
+    entries = tuple(Entry(uid=at, keys=("a" * (at + 1),)) for at in range(500))
+    book = NamedBook(name="b", book=WorldBook(entries=entries))
+    for words in (False, True):
+        index = compile_index([book], MatchSettings(match_whole_words=words))
+        fired = match(index, context_of("a" * 16_384)).activated
+        # As a whole word only the speaker's name is there.
+        assert len(fired) == (1 if words else 500)
+    counted = len(deep_needles(key for entry in entries for key in entry.keys))
+    assert counted == 500 - 24
 
 
 def hits_by_hand(text: str, folded: dict[str, int], exact: dict[str, int]) -> TextHits:

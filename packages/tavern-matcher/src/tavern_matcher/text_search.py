@@ -15,6 +15,7 @@ from itertools import accumulate
 from tavern_matcher._text import growths, unfold
 from tavern_matcher.finder import FinderKind, build_finder
 from tavern_matcher.keys import MARK, STAND_IN, is_whole_word
+from tavern_matcher.nested_needles import Single, deep_needles
 from tavern_matcher.scan_cache import NO_HITS, ScanCache, TextHits
 
 _SURROGATES = dict.fromkeys(range(0xD800, 0xE000), STAND_IN)
@@ -45,7 +46,12 @@ class TextSearch:
                 cased.setdefault(needle.lower(), []).append((needle, number))
             else:
                 odd[needle] = number
-        needles = tuple(dict.fromkeys((*folded, *cased)))
+        deep = deep_needles((*folded, *cased))
+        self._singly = [
+            *(Single(one, folded[one], exact=False) for one in folded if one in deep),
+            *(Single(*row, exact=True) for one in cased if one in deep for row in cased[one]),
+        ]
+        needles = tuple(one for one in dict.fromkeys((*folded, *cased)) if one not in deep)
         self._numbers = tuple(folded.get(needle, _NONE) for needle in needles)
         self._cased = {at: cased[needle] for at, needle in enumerate(needles) if needle in cased}
         self._finder = build_finder(needles, kind)
@@ -90,6 +96,8 @@ class TextSearch:
         for which, text in enumerate(whole if self._odd_numbers else ()):
             for at, start, end in self._odd_finder.occurrences(text):
                 tally.add(which, self._odd_numbers[at], text, start, end)
+        for one in self._singly:
+            _add_single(tally, one, whole if one.exact else folded)
         return tally.hits(len(texts))
 
     def _add_cased(self, tally: "_Tally", which: int, text: str, at: int, place: int) -> bool:
@@ -127,6 +135,13 @@ class _Tally:
         for which, numbers in found.items():
             hits[which] = TextHits(tuple(numbers), tuple(words.get(which, ())))
         return hits
+
+
+def _add_single(tally: _Tally, one: Single, texts: Sequence[str]) -> None:
+    for which, text in enumerate(texts):
+        for start in one.places(text):
+            if tally.add(which, one.number, text, start, start + len(one.needle)):
+                break
 
 
 def _by_text(noted: set[tuple[int, int]]) -> dict[int, list[int]]:

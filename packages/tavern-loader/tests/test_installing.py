@@ -438,6 +438,37 @@ def test_doctor_sees_a_profile_whose_bridge_is_half_gone(
     assert checks(capsysbinary, made)["bridge"]["profile"] == "other"
 
 
+def test_doctor_tells_what_it_may_not_look_at(
+    made: Profile, capsysbinary: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install(made, sys.executable, None)
+
+    def forbid(look: Callable[[Path], bool]) -> Callable[[Path], bool]:
+        def forbidden(path: Path) -> bool:
+            if path.is_relative_to(made.home):
+                raise PermissionError(13, "Permission denied", str(path))
+            return look(path)
+
+        return forbidden
+
+    def listed(folder: Path) -> list[str]:
+        raise PermissionError(13, "Permission denied", str(folder))
+
+    monkeypatch.setenv("PATH", "")
+    for name in ("exists", "is_file"):
+        monkeypatch.setattr(Path, name, forbid(getattr(Path, name)))
+    monkeypatch.setattr(os, "listdir", listed)
+    found = checks(capsysbinary, made)
+    assert {name: found[name]["status"] for name in ("profile", "bridge", "link", "stores")} == {
+        "profile": "ok",
+        "bridge": "fail",
+        "link": "ok",
+        "stores": "fail",
+    }
+    assert found["bridge"]["fact"].endswith("package.json cannot be looked at: Permission denied")
+    assert found["stores"]["remedy"] == "give yourself the right to read it"
+
+
 def test_doctor_sees_the_other_plugin(made: Profile, capsysbinary: Capture) -> None:
     install(made, sys.executable, None)
     manifest: Any = made.manifest()

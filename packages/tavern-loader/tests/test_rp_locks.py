@@ -145,6 +145,29 @@ def test_a_wish_outlives_the_process_it_was_told_to(scene: Scene) -> None:
     assert scene.memory.kept["one"].rp == LOCKED
 
 
+def test_a_lock_that_waited_when_its_session_ended_is_stored(scene: Scene) -> None:
+    scene.start("one")
+    child = scene.sync("child", "workspace-write", parentSession="one")
+    scene.event("one", "turn/start")
+    assert scene.roleplay.set_active("one", active=True) is RpOutcome.QUEUED
+    scene.roleplay.on_session_end("one")
+    assert scene.memory.kept["one"].rp == ON
+    assert scene.roleplay.on_tool(child, "bash", {}) == DENIED
+    session = scene.sync("one", "workspace-write")
+    scene.roleplay.on_session_start(session, "resume")
+    assert scene.memory.kept["one"].rp == LOCKED
+    assert scene.host.done == [("one", "read-only")]
+
+
+def test_the_end_of_a_lock_that_waited_when_its_session_ended_is_not_stored(scene: Scene) -> None:
+    scene.start("one")
+    scene.roleplay.set_active("one", active=True)
+    scene.event("one", "turn/start")
+    assert scene.roleplay.set_active("one", active=False) is RpOutcome.QUEUED
+    scene.roleplay.on_session_end("one")
+    assert scene.memory.kept["one"].rp == LOCKED
+
+
 def test_a_lock_from_above_is_no_wish_of_ones_own(scene: Scene) -> None:
     scene.start("root")
     scene.roleplay.set_active("root", active=True)

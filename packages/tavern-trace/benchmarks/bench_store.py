@@ -28,6 +28,7 @@ from tavern_trace import (
     index_document,
     json_stringify,
     load_store,
+    open_store,
     put,
 )
 
@@ -123,6 +124,10 @@ def timed_reading(store: TraceStore) -> None:
     with peak() as used:
         load_store(data, store.limits)
     say("peak while loading", f"{used[0] / MIB:.0f} MiB above the file")
+    assert timed("open", lambda: open_store(data, store.limits)) == store
+    with peak() as used:
+        open_store(data, store.limits)
+    say("peak while opening", f"{used[0] / MIB:.0f} MiB above the file")
     index = timed("index", lambda: index_document(loaded, "session"))
     assert len(index["records"]) == len(store.rows)
     timed("index as JSON", lambda: json_stringify(index))

@@ -52,6 +52,26 @@ test('a session that was answered in between has not waited twice', async t => {
     assert.deepEqual(said, []);
 });
 
+test('a question that was given up before it could be asked starts nothing that could fail unheard', async () => {
+    const unheard = [];
+    const note = error => unheard.push(error.message);
+    process.on('unhandledRejection', note);
+    let starts = 0;
+    const link = new Link({
+        start: () => {
+            starts++;
+            throw new Error('there is no Python');
+        },
+        greeting: () => ({}), onReady: () => { }, onGone: () => { }, onRoom: () => { }, handlers: {},
+        settings: { callTimeoutMs: 800, startTimeoutMs: 20_000 }, restarts: new Restarts(), notices: { say: () => { } },
+    });
+    const signal = AbortSignal.abort(new Error('given up'));
+    await assert.rejects(link.ask('tool', () => ({}), { signal }), /given up/);
+    await new Promise(resolve => { setImmediate(resolve); });
+    process.off('unhandledRejection', note);
+    assert.deepEqual([starts, unheard], [0, []]);
+});
+
 test('a system without files to give is said, and ends nobody', { skip: process.platform === 'win32' }, () => {
     const fixture = fileURLToPath(new URL('starved.mjs', import.meta.url));
     const done = spawnSync('/bin/sh', ['-c', 'ulimit -n 64 && exec "$0" "$1"', process.execPath, fixture], { encoding: 'utf8' });

@@ -165,6 +165,15 @@ def test_settings_of_the_host_count(scene: StepScene, tmp_path: Any) -> None:
     assert (tmp_path / "elsewhere" / "tavern-trace-records.json").exists()
 
 
+def test_a_lock_that_waits_for_a_step_outlives_the_process(scene: StepScene) -> None:
+    session = scene.session()
+    session.begin_turn()
+    answer = scene.call("command", session=session.facts, name="rp")
+    assert answer["text"].startswith("Role-play mode is on from the next step")
+    scene.app.close()
+    assert scene.installation.library.selection(session.id).rp.active
+
+
 # --- the HTTP side ------------------------------------------------------------------------------
 
 

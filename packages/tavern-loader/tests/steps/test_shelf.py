@@ -108,7 +108,7 @@ def test_a_full_disk_loses_nothing() -> None:
     held.file.is_full = True
     held.shelf.put(record("a"))
     held.shelf.flush()
-    assert held.said == ["the trace is not written: STORE_UNWRITABLE"]
+    assert held.said == ["the trace cannot be used: STORE_UNWRITABLE"]
     assert [row.id for row in held.shelf.store().rows] == ["a"]
     held.file.is_full = False
     held.shelf.flush()
@@ -170,7 +170,7 @@ def test_once_a_file_is_repaired_all_that_waits_is_written() -> None:
     held.file.data = b"["
     held.shelf.put(record("c"))
     held.shelf.flush()
-    assert held.said == ["the trace is not written: INVALID_JSON"] * 2
+    assert held.said == ["the trace cannot be used: INVALID_JSON"] * 2
 
 
 def test_a_file_that_cannot_be_read_for_a_while_is_written_afterwards() -> None:
@@ -183,7 +183,7 @@ def test_a_file_that_cannot_be_read_for_a_while_is_written_afterwards() -> None:
     assert [row.id for row in held.shelf.store().rows] == ["old", "a"]
     held.shelf.flush()
     assert held.written() == ["old", "a"]
-    assert held.said == ["the trace is not written: STORE_UNREADABLE"]
+    assert held.said == ["the trace cannot be used: STORE_UNREADABLE"]
 
 
 def test_of_records_that_cannot_be_written_the_latest_are_kept() -> None:
@@ -196,7 +196,7 @@ def test_of_records_that_cannot_be_written_the_latest_are_kept() -> None:
     latest = [str(number) for number in range(4 * MAX_UNWRITTEN, 5 * MAX_UNWRITTEN)]
     assert [row.id for row in held.shelf.store().rows] == latest
     assert held.said == [
-        "the trace is not written: STORE_UNWRITABLE",
+        "the trace cannot be used: STORE_UNWRITABLE",
         f"only the latest {MAX_UNWRITTEN} records of the trace are kept",
     ]
     held.file.is_full = False

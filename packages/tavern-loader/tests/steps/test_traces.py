@@ -271,7 +271,7 @@ def test_a_trace_that_cannot_be_read_is_not_written_over(
     session.say("Hello.").say("Again.")
     session.scene.call("shutdown")
     assert file.read_bytes() == b"{"
-    assert capfd.readouterr().err.count("the trace is not written: INVALID_JSON") == 1
+    assert capfd.readouterr().err.count("the trace cannot be used: INVALID_JSON") == 1
 
 
 def test_records_of_another_process_stay(scene: StepScene, session: ModelSession) -> None:

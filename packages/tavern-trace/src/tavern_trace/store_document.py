@@ -151,10 +151,14 @@ def _texts(data: bytes) -> Iterator[tuple[object, str]]:
     at, end = len(HEAD), len(text) - len(TAIL)
     if not (text.startswith(HEAD.decode()) and text.endswith(TAIL.decode())):
         raise ValueError
-    while at < end:
+    if at == end:
+        return
+    while True:
         found, after = _DECODER.raw_decode(text, at)
         yield found, text[at:after]
-        if after != end and text[after] != ",":
+        if after == end:
+            return
+        if text[after : after + 1] != ",":  # nothing: the row went on into what should follow it
             raise ValueError
         at = after + 1
 

@@ -9,7 +9,7 @@ import platform
 import re
 import shlex
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from attrs import evolve, frozen
@@ -51,9 +51,20 @@ def examine(patient: Patient) -> Iterator[Check]:
     for check in _FIRST:
         yield from check(patient)
     for profile in patient.profiles:
-        for look in _OF_PROFILES:
-            yield from (evolve(one, profile=profile.name) for one in look(profile, patient))
-    yield from _stores(patient)
+        for name, look in _OF_PROFILES.items():
+            found = _allowed(name, look(profile, patient))
+            yield from (evolve(one, profile=profile.name) for one in found)
+    yield from _allowed("stores", _stores(patient))
+
+
+def _allowed(name: str, checks: Iterator[Check]) -> Iterator[Check]:
+    """Give what is found; what nobody here may look at is a finding, too."""
+    try:
+        yield from checks
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        remedy = "give yourself the right to read it"
+        yield failed(name, f"{error.filename} cannot be looked at: {reason}", remedy)
 
 
 def _install(profile: Profile) -> str:
@@ -192,9 +203,9 @@ def _is_object(path: Path) -> bool:
 
 
 _FIRST: tuple[Callable[[Patient], Iterator[Check]], ...] = (_python, _node, _dsh)
-_OF_PROFILES: tuple[Callable[[Profile, Patient], Iterator[Check]], ...] = (
-    _profile,
-    _bridge,
-    _link,
-    _boot,
-)
+_OF_PROFILES: Mapping[str, Callable[[Profile, Patient], Iterator[Check]]] = {
+    "profile": _profile,
+    "bridge": _bridge,
+    "link": _link,
+    "boot": _boot,
+}

@@ -71,9 +71,15 @@ class Profile:
 
 
 def profiles_with_bridge(home: Path) -> tuple[Profile, ...]:
-    """List the profiles that have the bridge, by name, be it only its folder or its entry."""
-    folders = sorted((home / "profiles").glob("*"))
-    found = (Profile(home=home, name=folder.name) for folder in folders)
+    """List the profiles that have the bridge, by name, be it only its folder or its entry.
+
+    None has, where nobody here may look.
+    """
+    try:
+        names = sorted(os.listdir(home / "profiles"))  # noqa: PTH208 - names are all that is needed
+    except OSError:
+        return ()
+    found = (Profile(home=home, name=name) for name in names)
     return tuple(profile for profile in found if _has_any_of_bridge(profile))
 
 

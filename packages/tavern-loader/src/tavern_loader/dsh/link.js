@@ -92,6 +92,7 @@ export class Link {
     }
 
     async #up(signal) {
+        signal?.throwIfAborted(); // before a start that nobody would wait for: its failure would end the host
         if (this.#peer !== undefined) return this.#peer;
         this.#starting ??= this.#start().finally(() => { this.#starting = undefined; });
         return signal === undefined ? this.#starting : untilAborted(this.#starting, signal);
@@ -186,7 +187,6 @@ export class Link {
 }
 
 function untilAborted(promise, signal) {
-    signal.throwIfAborted();
     return new Promise((resolve, reject) => {
         const onAbort = () => reject(signal.reason);
         signal.addEventListener('abort', onAbort, { once: true });

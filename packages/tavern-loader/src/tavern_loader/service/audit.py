@@ -160,10 +160,8 @@ def _decided_books(done: StepResult, max_decisions: int | None) -> list[dict[str
 def _by_interest(done: StepResult) -> Iterator[Decision]:
     """Give the decisions, those of entries that fired first."""
     decisions: Sequence[Decision] = done.match.decisions
-    places = {
-        (one.book, one.index): place for place, one in enumerate(done.given.resolved.index.order)
-    }
-    fired = [places[(one.entry.book, one.entry.index)] for one in done.match.activated]
+    index = done.given.resolved.index
+    fired = [index.find(one.entry).number for one in done.match.activated]
     yield from (decisions[place] for place in fired)
     known = frozenset(fired)
     yield from (decisions[place] for place in range(len(decisions)) if place not in known)

@@ -44,7 +44,11 @@ class HostParts:
     def close(self) -> None:
         """Write what is not written yet."""
         for live in self.states.all:
-            self.each(partial(self.steps.end_turn, live.facts.id))
+            session_id = live.facts.id
+            self.each(
+                partial(self.roleplay.on_session_end, session_id),
+                partial(self.steps.end_turn, session_id),
+            )
         if self.background is not None:
             self.background.drain(CLOSING_S)  # the host waits twice as long, for the writing too
         self.each(self.tracing.close)

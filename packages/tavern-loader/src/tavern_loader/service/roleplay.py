@@ -240,9 +240,16 @@ class Roleplay:
         self._changes.make(session_id, followed)
 
     def on_session_end(self, session_id: str) -> None:
-        """Forget what only a running session needs."""
-        self._sessions.forget(session_id)
+        """Forget what only a running session needs.
+
+        A lock that waited for a step is stored: the sandbox follows at the next start. The end of
+        a lock is not, for then nobody would put the sandbox back. Raises StoreError.
+        """
+        live = self._sessions.forget(session_id)
         self._locks.forget(session_id)
+        wish = None if live is None else live.machine.pending
+        if wish is not None and wish.active:
+            self._changes.make(session_id, lambda machine: rp_mode.commit(machine, wish))
 
     # What pages and sections ask.
 

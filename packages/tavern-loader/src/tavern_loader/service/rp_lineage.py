@@ -128,12 +128,13 @@ class Lineages:
             if one in self._unanswered or not self._read_parent(one):
                 return
 
-    def forget(self, session_id: str) -> None:
-        """Take a session for ended; its parent stays known to its children."""
+    def forget(self, session_id: str) -> LiveSession | None:
+        """Take a session for ended, and give it; its parent stays known to its children."""
         with self._lock:
             live = self.live.pop(session_id, None)
             if live is not None:
                 self._parents[session_id] = live.parent_id
+        return live
 
     def _parent(self, session_id: str) -> str | None:
         live = self.live.get(session_id)

@@ -150,7 +150,7 @@ class TraceShelf:
         return store
 
     def _report(self, code: str) -> None:
-        self._tell(f"the trace is not written: {code}")
+        self._tell(f"the trace cannot be used: {code}")
 
     def _tell(self, complaint: str) -> None:
         with self.lock:

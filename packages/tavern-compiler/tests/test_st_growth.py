@@ -1,8 +1,6 @@
 """Twice as much text is about twice the work: counted in lines that are run, not in time."""
 
-import sys
 from collections.abc import Callable
-from types import FrameType
 from typing import Any
 
 import pytest
@@ -18,28 +16,9 @@ from tavern_compiler import (
 )
 from tavern_format import CharacterCard, ChatMessage, Preset, Role
 from tavern_matcher import Activated, DepthBlock, EntryId, Placement
+from tests.growth import MOST_GROWTH, lines_run
 
 PresetOf = Callable[..., Preset]
-_MOST = 2.7
-"""Growth that is still linear, with some room; what is quadratic nearly reaches four."""
-
-
-def lines_run(action: Callable[[], object]) -> int:
-    """Count the lines of Python that an action runs, each turn of a loop among them."""
-    count = 0
-
-    def watch(frame: FrameType, event: str, argument: object) -> Any:  # noqa: ARG001
-        nonlocal count
-        count += 1
-        return watch
-
-    before = sys.gettrace()
-    sys.settrace(watch)
-    try:
-        action()
-    finally:
-        sys.settrace(before)
-    return count
 
 
 def block(index: int) -> DepthBlock:
@@ -73,7 +52,7 @@ def test_work_grows_with_what_is_given_and_not_with_its_square(
         given = ProjectionInput(preset=preset, **_GIVEN[name](count))
         return lines_run(lambda: project_messages(given, count_tokens=len))
 
-    assert run(200) / run(100) < _MOST
+    assert run(200) / run(100) < MOST_GROWTH
 
 
 def test_examples_of_very_many_lines_come_to_an_end(preset_of: PresetOf) -> None:

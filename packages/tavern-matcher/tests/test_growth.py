@@ -1,37 +1,15 @@
 """Twice as many entries are about twice the work: counted in lines that are run, not in time."""
 
-import sys
 from collections.abc import Callable
-from types import FrameType
 from typing import Any
 
 import pytest
 
 from tavern_matcher import MatchResult, explain
+from tests.growth import MOST_GROWTH, lines_run
 
 Scan = Callable[..., MatchResult]
 Entries = Callable[[int], list[dict[str, Any]]]
-
-_MOST = 2.7
-"""Growth that is still linear, with some room; what is quadratic nearly reaches four."""
-
-
-def lines_run(action: Callable[[], object]) -> int:
-    """Count the lines of Python that an action runs, each turn of a loop among them."""
-    count = 0
-
-    def watch(frame: FrameType, event: str, argument: object) -> Any:  # noqa: ARG001
-        nonlocal count
-        count += 1
-        return watch
-
-    before = sys.gettrace()
-    sys.settrace(watch)
-    try:
-        action()
-    finally:
-        sys.settrace(before)
-    return count
 
 
 def file_entry(uid: int, **more: Any) -> dict[str, Any]:
@@ -87,7 +65,7 @@ def test_work_grows_with_the_entries_and_not_with_their_square(
         book = entries(count)
         return lines_run(lambda: scan(book, "owl k0z", settings=settings).placement)
 
-    assert run(600) / run(300) < _MOST
+    assert run(600) / run(300) < MOST_GROWTH
 
 
 def test_widening_looks_only_at_entries_that_a_message_says_something_new_about(
@@ -109,7 +87,7 @@ def test_letters_that_grow_in_lower_case_are_counted_once(scan: Scan) -> None:
         text = "\u0130" + "a" * count
         return lines_run(lambda: scan(book, text).activated)
 
-    assert run(600) / run(300) < _MOST
+    assert run(600) / run(300) < MOST_GROWTH
 
 
 def test_asking_for_every_decision_by_its_entry_is_linear(scan: Scan) -> None:
@@ -118,4 +96,4 @@ def test_asking_for_every_decision_by_its_entry_is_linear(scan: Scan) -> None:
         order = [one.entry for one in result.decisions]
         return lines_run(lambda: [explain(result, entry) for entry in order])
 
-    assert run(600) / run(300) < _MOST
+    assert run(600) / run(300) < MOST_GROWTH

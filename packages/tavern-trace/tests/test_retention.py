@@ -408,7 +408,7 @@ def test_body_under_an_escaped_name_is_not_stored(given: Any) -> None:
         (b'{"schemaVersion":4,"records":[{}}]}', "INVALID_JSON"),
         (b'{"schemaVersion":4,"records":[{} {}]}', "INVALID_JSON"),
         (b'{"schemaVersion":4,"records":[{},]}', "INVALID_JSON"),
-        (b'{"schemaVersion":4,"records":[{"cut off where it reads like the end":[]}', "INVALID_JSON"),
+        (b'{"schemaVersion":4,"records":[{"cut off":[]}', "INVALID_JSON"),
         (b'{"schemaVersion":4,"records":[{"a":1,"cut off":{"a":[]}', "INVALID_JSON"),
         (b'{"schemaVersion":4,"records":[' + b"[" * 100_000 + b"]}", "NESTED_TOO_DEEP"),
         (b'{"schemaVersion":3,"records":[]}', "WRONG_SCHEMA"),

@@ -114,6 +114,6 @@ class Background(Protocol):
         """Add a piece of work. Returns at once, as long as not far too much is waiting."""
         ...
 
-    def drain(self) -> object:
-        """Wait until all that was added is done."""
+    def drain(self, timeout_s: float = ...) -> object:
+        """Wait until all that was added is done, or time has run out."""
         ...

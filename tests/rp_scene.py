@@ -65,8 +65,12 @@ class Host:
     """Sessions, and whether they are locked."""
     headers: dict[str, dict[str, Any]] = field(factory=dict)
     is_gone: bool = False
+    is_stuck: bool = False
+    """It does not take a sandbox mode in time."""
 
     def set_sandbox_mode(self, session_id: str, mode: str) -> None:
+        if self.is_stuck:
+            raise HostError("HOST_TIMEOUT", "no answer")
         self.done.append((session_id, mode))
 
     def cancel(self, session_id: str, reason: str) -> None:

@@ -102,6 +102,21 @@ def test_a_switch_that_cannot_be_stored_is_no_switch_and_told(scene: Scene) -> N
     assert scene.roleplay.on_tool(session, "bash", {}) == DENIED
 
 
+def test_a_switch_whose_sandbox_the_host_does_not_take_is_made_and_told(scene: Scene) -> None:
+    session = scene.start("one")
+    scene.host.is_stuck = True
+    answer = scene.roleplay.on_command("one", "on")
+    assert answer == "Role-play mode is on; the read-only sandbox follows with the next step."
+    assert scene.roleplay.on_tool(session, "bash", {}) == DENIED
+    scene.host.is_stuck = False
+    scene.roleplay.on_pre_step("one")
+    assert scene.host.done == [("one", "read-only")]
+    scene.host.is_stuck = True
+    answer = scene.roleplay.on_command("one", "off")
+    assert answer.startswith("Role-play mode is off, but DSH has kept the read-only sandbox")
+    assert scene.roleplay.on_tool(session, "bash", {}) == FREE
+
+
 def test_a_lock_that_cannot_be_stored_at_the_start_holds_and_is_stored_later(scene: Scene) -> None:
     scene.memory.kept["one"] = Selection(character_id="maren")
     scene.memory.is_full = True

@@ -1,6 +1,7 @@
 """The commands on the stores: tables for people, documents for programs, exit codes."""
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -102,6 +103,18 @@ def test_a_file_that_cannot_be_kept_does_not_keep_the_others_out(
     assert "not kept: notes.txt: NOT_KEPT" in out
     assert "FILE_NOT_FOUND" in out
     assert [one["name"] for one in shell.json("list")["resources"]] == ["Plain"]
+
+
+def test_what_was_kept_before_a_store_failed_is_told(
+    shell: Shell, paths: dict[str, Path], home: Path
+) -> None:
+    (home / "pmp-dsh-tavern").mkdir(parents=True)
+    (home / "pmp-dsh-tavern" / "world-books").write_text("no folder")
+    code, out, err = shell.run("import", str(paths["preset"]), str(paths["world-book"]))
+    assert code == 1
+    assert "Plain.json" in out.splitlines()[1]
+    assert "River.json" not in out
+    assert re.fullmatch(r"tavern-loader: error: .*River\.json: STORE_UNWRITABLE: .*\n", err)
 
 
 def test_list_shows_what_is_kept(shell: Shell, kept: dict[str, str]) -> None:
@@ -434,6 +447,14 @@ def test_trace_shows_the_verified_record(shell: Shell, home: Path) -> None:
     assert found["record"]["id"] == found["records"][-1]["id"]
     assert shell.text("trace", "--session", "session-demo").startswith("record ")
     assert shell.run("trace", "--session", "session-demo", "--id", "zzzz")[0] == 1
+
+
+def test_trace_of_a_damaged_file_is_no_success(shell: Shell, home: Path) -> None:
+    (home / "pmp-dsh-tavern").mkdir(parents=True)
+    (home / "pmp-dsh-tavern" / TRACE_RECORDS).write_text("{")
+    code, out, err = shell.run("trace", "--session", "one")
+    assert (code, out) == (1, "no records of session one\n")
+    assert err == "tavern-loader: the trace cannot be used: INVALID_JSON\n"
 
 
 needs_unpacker = pytest.mark.skipif(

@@ -4,6 +4,7 @@ import argparse
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from tavern_loader.adapters.console import complain
 from tavern_loader.commands.command import (
     Command,
     Ended,
@@ -48,6 +49,10 @@ def _import(options: argparse.Namespace) -> Outcome:
             done.append(importing.take(read_source(path), name=options.name or ""))
         except InputError as error:
             failed.append((path, error))
+        except LoaderError as error:  # of a store: what came before is kept, and is said to be
+            complain(f"error: {clean(path)}: {error}")
+            failed.append((path, error))
+            break
     if options.json:
         print_text = document_text(
             {"files": [*_imported_json(done)], "failed": [*_failures(failed)]}
@@ -95,7 +100,8 @@ def _imported_lines(
             for found in one.remarks:
                 yield from remark_lines(file.name, found)
     for _, error in failed:
-        yield f"not kept: {clean(str(error))}"
+        if isinstance(error, InputError):
+            yield f"not kept: {clean(str(error))}"
 
 
 def _import_options(parser: argparse.ArgumentParser) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 from tavern_loader.adapters.console import complain
 from tavern_loader.adapters.session_logs import LoggedHost
 from tavern_loader.adapters.stored_bytes import OLD_ASSEMBLIES, OLD_AUDITS, StoredBytes
-from tavern_loader.commands.command import Command, Outcome, add_home, add_json, installation
+from tavern_loader.commands.command import Command, Ended, Outcome, add_home, add_json, installation
 from tavern_loader.commands.showing import columns, document_text, lines_text, time_text
 from tavern_loader.domain.js_values import iso_time, list_of, object_of, text_of
 from tavern_loader.errors import HostError, NotFoundError
@@ -33,8 +33,9 @@ def _run(options: argparse.Namespace) -> Outcome:
     held = installation(options)
     storage = held.storage
     host = LoggedHost(storage.root.parent)
+    faults: list[str] = []
     reading = trace_reading(
-        parts_alone(held, complain, host).shelf,
+        parts_alone(held, faults.append, host).shelf,
         old_audits=StoredBytes(storage, OLD_AUDITS),
         old_assemblies=StoredBytes(storage, OLD_ASSEMBLIES),
         inspect=host.inspect,
@@ -42,14 +43,18 @@ def _run(options: argparse.Namespace) -> Outcome:
     rows = [object_of(one) for one in list_of(reading.index(options.session).get("records"))]
     meant = _meant(rows, options.id)
     shown = None if meant is None else _detail(reading, options.session, meant)
+    for line in faults:
+        complain(line)
+    code = 1 if faults else 0
     if options.json:
-        return document_text({"sessionId": options.session, "records": rows, "record": shown})
+        document = {"sessionId": options.session, "records": rows, "record": shown}
+        return Ended(document_text(document), code)
     if shown is None:
-        return f"no records of session {options.session}\n"
+        return Ended(f"no records of session {options.session}\n", code)
     lines = [*_record_lines(shown)]
     if options.id is None:
         lines = [*_index_lines(rows), "", *lines]
-    return lines_text((*lines, *_log_fault(host, options.session)))
+    return Ended(lines_text((*lines, *_log_fault(host, options.session))), code)
 
 
 def _meant(rows: list[Mapping[str, Any]], reference: str | None) -> str | None:

@@ -21,7 +21,7 @@ from tavern_loader.domain.rp_mode import (
     RpState,
 )
 from tavern_loader.domain.selection import Selection
-from tavern_loader.errors import StoreError
+from tavern_loader.errors import HostError, StoreError
 from tavern_loader.ports import Clock, HostSession, JsonObject
 from tavern_loader.service import rp_command
 from tavern_loader.service.rp_alerts import Alerts
@@ -220,6 +220,8 @@ class Roleplay:
             outcome = self.set_active(session_id, active=wanted)
         except StoreError as error:
             return rp_command.not_stored(str(error))
+        except HostError:  # it is stored by then
+            return rp_command.not_in_sandbox(wanted=wanted)
         if not wanted and self.is_locked(session_id) and outcome is not RpOutcome.QUEUED:
             return rp_command.LOCKED_FROM_ABOVE
         return rp_command.answer_to(wanted=wanted, outcome=outcome)

@@ -43,3 +43,10 @@ def answer_to(*, wanted: bool, outcome: RpOutcome) -> str:
 def not_stored(reason: str) -> str:
     """Say that a wish could not be stored; `reason` is the store's own word."""
     return f"Role-play mode stays as it is, since the change cannot be stored. {reason}"
+
+
+def not_in_sandbox(*, wanted: bool) -> str:
+    """Say that a wish is carried out, but for the sandbox of the host."""
+    if wanted:
+        return "Role-play mode is on; the read-only sandbox follows with the next step."
+    return "Role-play mode is off, but DSH has kept the read-only sandbox: choose another there."

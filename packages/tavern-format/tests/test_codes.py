@@ -18,6 +18,7 @@ CODE = re.compile("[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+")
 """Every code is of two words at least; no other text of the source is spelt so, but for names."""
 SEVERITIES = {"warn": "warning", "info": "info", "error": "error"}
 ERRORS = ("MalformedResourceError", "CarrierError", "UnsupportedVersionError")
+NAME_LISTS = ("__all__", "_NAMES")
 RESULTS = ("NotRegex", "InvalidPattern", "Untranslatable", "Deviation")
 
 
@@ -26,9 +27,9 @@ def trees() -> list[ast.Module]:
 
 
 def nodes(tree: ast.AST) -> Iterator[ast.AST]:
-    """Go through the source without `__all__` (names) and comparisons (codes made elsewhere)."""
+    """Go through the source without lists of names and comparisons (codes made elsewhere)."""
     for node in ast.iter_child_nodes(tree):
-        exported = isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__"
+        exported = isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) in NAME_LISTS
         if not exported and not isinstance(node, ast.Compare):
             yield node
             yield from nodes(node)

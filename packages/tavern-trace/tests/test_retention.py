@@ -1,6 +1,8 @@
 """A store keeps the newest that fits, says what it lost, and reads what it wrote."""
 
+import copy
 import json
+import pickle
 from typing import Any
 
 import pytest
@@ -443,3 +445,12 @@ def test_opened_row_that_cannot_be_read_is_kept(given: Any) -> None:
     store = open_store(encode_store(row))
     assert store.rows[0].record is None
     assert dump_store(store) == encode_store(row)
+
+
+def test_stores_are_copied_and_pickled_like_any_other_value(given: Any) -> None:
+    data = (given.VECTORS / "tavern-trace-records.json").read_bytes()
+    unread = encode_store(given.sample("record_2_request_observed") | {"turn": "first"})
+    for store in (load_store(data), open_store(data), load_store(unread), TraceStore()):
+        for copied in (pickle.loads(pickle.dumps(store)), copy.deepcopy(store)):  # noqa: S301
+            assert copied == store
+            assert [row.record for row in copied.rows] == [row.record for row in store.rows]

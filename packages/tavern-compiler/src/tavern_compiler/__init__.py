@@ -224,26 +224,11 @@ __all__ = [
 _NAMES = {
     "_macro_run": ("MacroUse",),
     "_macro_variables": ("MacroRefusal",),
-    "audit": (
-        "Audit",
-        "BookAudit",
-        "audit_to_json",
-    ),
-    "call_config": (
-        "CallConfig",
-        "call_config_json",
-    ),
-    "changes": (
-        "ChangedPart",
-        "ProfileChanges",
-        "diff",
-    ),
+    "audit": ("Audit", "BookAudit", "audit_to_json"),
+    "call_config": ("CallConfig", "call_config_json"),
+    "changes": ("ChangedPart", "ProfileChanges", "diff"),
     "compile": ("compile_profile",),
-    "errors": (
-        "CompilerError",
-        "MacroError",
-        "ProfileTooLargeError",
-    ),
+    "errors": ("CompilerError", "MacroError", "ProfileTooLargeError"),
     "inputs": (
         "BookRef",
         "CharacterOptions",
@@ -252,12 +237,7 @@ _NAMES = {
         "SystemPromptMode",
         "User",
     ),
-    "lore": (
-        "LoreChannel",
-        "LoreEntry",
-        "LoreSide",
-        "lore_entries",
-    ),
+    "lore": ("LoreChannel", "LoreEntry", "LoreSide", "lore_entries"),
     "macro_context": (
         "GroupMember",
         "HostFacts",
@@ -269,30 +249,10 @@ _NAMES = {
         "MacroMeter",
         "Variables",
     ),
-    "macro_table": (
-        "Macro",
-        "MacroCall",
-        "Parameter",
-        "ValueType",
-    ),
-    "macros": (
-        "MACROS",
-        "Expansion",
-        "MacroProfile",
-        "MacroSettings",
-        "expand_macros",
-    ),
-    "parts": (
-        "Part",
-        "PartSource",
-        "Relationship",
-        "SourceKind",
-    ),
-    "profile": (
-        "LoreLimit",
-        "Profile",
-        "UserInjection",
-    ),
+    "macro_table": ("Macro", "MacroCall", "Parameter", "ValueType"),
+    "macros": ("MACROS", "Expansion", "MacroProfile", "MacroSettings", "expand_macros"),
+    "parts": ("Part", "PartSource", "Relationship", "SourceKind"),
+    "profile": ("LoreLimit", "Profile", "UserInjection"),
     "regex_scripts": ("apply_regex_scripts",),
     "regex_values": (
         "ScriptCall",
@@ -313,12 +273,7 @@ _NAMES = {
         "dump_prompt_snapshot",
         "parse_prompt_snapshot",
     ),
-    "st_frozen_run": (
-        "FrozenRun",
-        "dump_frozen_run",
-        "limit_history",
-        "parse_frozen_run",
-    ),
+    "st_frozen_run": ("FrozenRun", "dump_frozen_run", "limit_history", "parse_frozen_run"),
     "st_input": (
         "AuthorsNote",
         "ChatOverrides",
@@ -332,38 +287,17 @@ _NAMES = {
         "ProjectionSettings",
         "ReasoningSettings",
     ),
-    "st_macros": (
-        "Expand",
-        "Expanded",
-        "Rewrite",
-        "Rewritten",
-        "TextToRewrite",
-        "expand_with",
-    ),
+    "st_macros": ("Expand", "Expanded", "Rewrite", "Rewritten", "TextToRewrite", "expand_with"),
     "st_messages": (
         "ProjectionTools",
         "project_messages",
         "project_prompt_inputs",
         "prompt_inputs",
     ),
-    "st_prompt_inputs": (
-        "ExampleBlock",
-        "ExampleMessage",
-        "HistoryMessage",
-        "PromptInputs",
-    ),
-    "st_result": (
-        "Dropped",
-        "MessageSource",
-        "MessageSourceKind",
-        "Projection",
-        "PromptMessage",
-    ),
+    "st_prompt_inputs": ("ExampleBlock", "ExampleMessage", "HistoryMessage", "PromptInputs"),
+    "st_result": ("Dropped", "MessageSource", "MessageSourceKind", "Projection", "PromptMessage"),
     "st_scripts": ("rewrite_with",),
-    "st_snapshot_parts": (
-        "snapshot_of",
-        "snapshot_parts",
-    ),
+    "st_snapshot_parts": ("snapshot_of", "snapshot_parts"),
 }
 """The public names of each module, as a type checker sees them above."""
 _HOMES = {name: module for module, names in _NAMES.items() for name in names}

@@ -282,15 +282,8 @@ __all__ = [
 
 _NAMES = {
     "_book_reading": ("parse_world_book",),
-    "_book_writing": (
-        "book_to_json",
-        "convert_world_book",
-        "dump_world_book",
-    ),
-    "_byaf_chat": (
-        "ByafChat",
-        "byaf_chats",
-    ),
+    "_book_writing": ("book_to_json", "convert_world_book", "dump_world_book"),
+    "_byaf_chat": ("ByafChat", "byaf_chats"),
     "_card_reading": ("parse_card",),
     "_card_writing": (
         "card_picture",
@@ -299,17 +292,8 @@ _NAMES = {
         "dump_card_charx",
         "dump_card_png",
     ),
-    "_preset_files": (
-        "dump_preset",
-        "parse_preset",
-    ),
-    "card": (
-        "Asset",
-        "CardCarrier",
-        "CardSpec",
-        "CharacterCard",
-        "DepthPrompt",
-    ),
+    "_preset_files": ("dump_preset", "parse_preset"),
+    "card": ("Asset", "CardCarrier", "CardSpec", "CharacterCard", "DepthPrompt"),
     "chat": (
         "Chat",
         "ChatHeader",
@@ -323,25 +307,9 @@ _NAMES = {
         "read_chat_lines",
     ),
     "chat_import": ("import_chat",),
-    "detection": (
-        "Container",
-        "Detection",
-        "ResourceKind",
-        "detect",
-    ),
-    "diagnostics": (
-        "Diagnostic",
-        "Parsed",
-        "Report",
-        "Severity",
-        "pointer",
-    ),
-    "entry_text": (
-        "KNOWN_DECORATORS",
-        "DecoratedContent",
-        "split_decorators",
-        "split_keys",
-    ),
+    "detection": ("Container", "Detection", "ResourceKind", "detect"),
+    "diagnostics": ("Diagnostic", "Parsed", "Report", "Severity", "pointer"),
+    "entry_text": ("KNOWN_DECORATORS", "DecoratedContent", "split_decorators", "split_keys"),
     "errors": (
         "CarrierError",
         "FormatError",
@@ -378,10 +346,7 @@ _NAMES = {
         "to_subject",
         "translate",
     ),
-    "limits": (
-        "DEFAULT_LIMITS",
-        "Limits",
-    ),
+    "limits": ("DEFAULT_LIMITS", "Limits"),
     "persona": (
         "Persona",
         "PersonaBackup",
@@ -411,11 +376,7 @@ _NAMES = {
         "KNOWN_SETTINGS",
         "PRIVATE_SETTINGS",
     ),
-    "prompt_export": (
-        "PromptExport",
-        "dump_prompt_export",
-        "parse_prompt_export",
-    ),
+    "prompt_export": ("PromptExport", "dump_prompt_export", "parse_prompt_export"),
     "quick_reply": (
         "QuickReply",
         "QuickReplySet",

@@ -42,26 +42,21 @@ __all__ = [
     "text_report",
 ]
 
-_HOMES = {
-    "SAMPLES": "samples",
-    "Compilation": "service.compile_files",
-    "CompileRequest": "service.resources",
-    "InputError": "errors",
-    "LoaderError": "errors",
-    "MessageList": "service.project_files",
-    "Remark": "service.resources",
-    "Sample": "samples",
-    "SourceFile": "service.reading",
-    "UsedFile": "service.groundwork",
-    "compile_files": "service.compile_files",
-    "json_document": "document",
-    "message_document": "messages_json",
-    "message_report": "messages_text",
-    "project_files": "service.project_files",
-    "sample_request": "samples",
-    "text_report": "report",
+_NAMES = {
+    "document": ("json_document",),
+    "errors": ("InputError", "LoaderError"),
+    "messages_json": ("message_document",),
+    "messages_text": ("message_report",),
+    "report": ("text_report",),
+    "samples": ("SAMPLES", "Sample", "sample_request"),
+    "service.compile_files": ("Compilation", "compile_files"),
+    "service.groundwork": ("UsedFile",),
+    "service.project_files": ("MessageList", "project_files"),
+    "service.reading": ("SourceFile",),
+    "service.resources": ("CompileRequest", "Remark"),
 }
-"""The module of each public name, as a type checker sees it above."""
+"""The public names of each module, as a type checker sees them above."""
+_HOMES = {name: module for module, names in _NAMES.items() for name in names}
 
 
 def __getattr__(name: str) -> object:

@@ -9,7 +9,7 @@ Source: the plugin contract, section D7.
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from attrs import evolve, field, frozen
@@ -223,7 +223,14 @@ def bounded(record: TraceRecord, limits: StoreLimits, data: bytes | None = None)
     if len(data) > limits.one_row_bytes:
         record = omitted(record)
         data = dump_record(record)
-    return StoredRow(id=record.id, session_id=record.session_id, data=data, read=lambda: record)
+    return StoredRow(
+        id=record.id, session_id=record.session_id, data=data, read=partial(itself, record)
+    )
+
+
+def itself(record: TraceRecord | None) -> TraceRecord | None:
+    """Give a record that is known: a function of a module, so that a row can be pickled."""
+    return record
 
 
 def omitted(record: TraceRecord) -> TraceRecord:

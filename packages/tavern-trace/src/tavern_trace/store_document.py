@@ -27,6 +27,7 @@ from tavern_trace.retention import (
     TraceStore,
     bounded,
     is_session_id,
+    itself,
     kept_rows,
 )
 from tavern_trace.schema import SCHEMA_VERSION, TraceRecord
@@ -138,7 +139,9 @@ def _unread(
         data = b""
     if not 0 < len(data) <= limits.one_row_bytes:
         return None, StoreRemark(code="ROW_INVALID", row=at, message=str(fault))
-    kept = StoredRow(id=row["id"], session_id=row["sessionId"], data=data, read=lambda: None)
+    kept = StoredRow(
+        id=row["id"], session_id=row["sessionId"], data=data, read=partial(itself, None)
+    )
     return kept, StoreRemark(code="ROW_UNREADABLE", row=at, message=str(fault))
 
 

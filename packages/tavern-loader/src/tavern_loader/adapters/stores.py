@@ -92,70 +92,98 @@ def open_storage(root: Path) -> Storage:
     return storage
 
 
+@frozen
+class _State:
+    """A file that is a store of its own."""
+
+    name: str
+    code: str
+    """What the codes of its faults begin with."""
+    write_bytes: int
+    read_bytes: int
+    check: Check
+    empty: JsonObject
+
+
+_PRESET_STATE = _State(
+    "state.json",
+    "PRESET_STATE",
+    MIB,
+    MIB,
+    documents.check_preset_state,
+    documents.EMPTY_PRESET_STATE,
+)
+_CHARACTER_STATE = _State(
+    "character-state.json",
+    "CHARACTER_STATE",
+    4 * MIB,
+    8 * MIB,
+    documents.check_character_state,
+    documents.EMPTY_CHARACTER_STATE,
+)
+_SELECTIONS = _State(
+    "session-selections.json",
+    "SESSION_SELECTION",
+    4 * MIB,
+    8 * MIB,
+    session_selections.check,
+    session_selections.EMPTY,
+)
+_USER_BOOKS = _State(
+    "user-world-book-bindings.json",
+    "USER_WORLD_BOOK_BINDING",
+    2 * MIB,
+    8 * MIB,
+    bindings.check,
+    bindings.EMPTY_USER_BOOKS,
+)
+_RESOURCE_BOOKS = _State(
+    "resource-world-book-bindings.json",
+    "RESOURCE_WORLD_BOOK_BINDING",
+    4 * MIB,
+    16 * MIB,
+    bindings.check,
+    bindings.EMPTY_RESOURCE_BOOKS,
+)
+_TEMPLATES = _State(
+    "session-templates.json",
+    "SESSION_TEMPLATE",
+    MIB // 2,
+    4 * MIB,
+    templates.check,
+    templates.EMPTY,
+)
+_EXTRAS = _State(
+    "loader-extras.json",
+    "LOADER_EXTRAS",
+    4 * MIB,
+    8 * MIB,
+    session_selections.check_extras,
+    session_selections.EMPTY_EXTRAS,
+)
+
+
 def open_stores(storage: Storage) -> Stores:
     """Open all stores in a folder. Nothing is made or written before the first change."""
 
-    def state(
-        name: str, code: str, sizes: tuple[int, int], check: Check, empty: JsonObject
-    ) -> JsonFile:
-        return JsonFile(storage, name, state_rules(code, *sizes, check), empty)
+    def state(row: _State) -> JsonFile:
+        rules = state_rules(row.code, row.write_bytes, row.read_bytes, row.check)
+        return JsonFile(storage, row.name, rules, row.empty)
 
     return Stores(
         presets=JsonFolder(storage, Kind.PRESET),
-        preset_state=state(
-            "state.json",
-            "PRESET_STATE",
-            (MIB, MIB),
-            documents.check_preset_state,
-            documents.EMPTY_PRESET_STATE,
-        ),
+        preset_state=state(_PRESET_STATE),
         characters=JsonFolder(storage, Kind.CHARACTER),
         character_covers=BlobFolder(storage, _COVERS),
         character_originals=BlobFolder(storage, _ORIGINALS),
-        character_state=state(
-            "character-state.json",
-            "CHARACTER_STATE",
-            (4 * MIB, 8 * MIB),
-            documents.check_character_state,
-            documents.EMPTY_CHARACTER_STATE,
-        ),
+        character_state=state(_CHARACTER_STATE),
         world_books=JsonFolder(storage, Kind.WORLD_BOOK),
         users=JsonFolder(storage, Kind.USER),
-        selections=state(
-            "session-selections.json",
-            "SESSION_SELECTION",
-            (4 * MIB, 8 * MIB),
-            session_selections.check,
-            session_selections.EMPTY,
-        ),
-        user_books=state(
-            "user-world-book-bindings.json",
-            "USER_WORLD_BOOK_BINDING",
-            (2 * MIB, 8 * MIB),
-            bindings.check,
-            bindings.EMPTY_USER_BOOKS,
-        ),
-        resource_books=state(
-            "resource-world-book-bindings.json",
-            "RESOURCE_WORLD_BOOK_BINDING",
-            (4 * MIB, 16 * MIB),
-            bindings.check,
-            bindings.EMPTY_RESOURCE_BOOKS,
-        ),
-        templates=state(
-            "session-templates.json",
-            "SESSION_TEMPLATE",
-            (MIB // 2, 4 * MIB),
-            templates.check,
-            templates.EMPTY,
-        ),
-        extras=state(
-            "loader-extras.json",
-            "LOADER_EXTRAS",
-            (4 * MIB, 8 * MIB),
-            session_selections.check_extras,
-            session_selections.EMPTY_EXTRAS,
-        ),
+        selections=state(_SELECTIONS),
+        user_books=state(_USER_BOOKS),
+        resource_books=state(_RESOURCE_BOOKS),
+        templates=state(_TEMPLATES),
+        extras=state(_EXTRAS),
         exclusive=storage.lock.held,
     )
 

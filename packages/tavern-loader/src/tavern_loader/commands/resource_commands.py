@@ -49,10 +49,9 @@ def _import(options: argparse.Namespace) -> Outcome:
             done.append(importing.take(read_source(path), name=options.name or ""))
         except InputError as error:
             failed.append((path, error))
-        except LoaderError as error:  # of a store: what came before is kept, and is said to be
+        except LoaderError as error:  # of a store, which says nothing of the file
             complain(f"error: {clean(path)}: {error}")
             failed.append((path, error))
-            break
     if options.json:
         print_text = document_text(
             {"files": [*_imported_json(done)], "failed": [*_failures(failed)]}
